@@ -67,6 +67,9 @@ INJECTIONS = [
     Injection("plain", ("held",), ("inj-owner",), both("lock")),
     Injection("fault", ("held",), ("inj-owner",), both("lock"), functions=("filemap_fault",), stacks="10us"),
     Injection("asleep", ("held",), ("inj-owner",), both("lock"), functions=("hrtimer_nanosleep", "do_nanosleep")),
+    Injection(
+        "asleep-plain", ("held",), ("inj-owner",), both("lock"), functions=("hrtimer_nanosleep", "do_nanosleep")
+    ),
 ]
 
 
@@ -143,7 +146,7 @@ class Record:
             elif word in ("away", "stopped") and two - one >= STOLEN_NS:
                 gaps.append((one, two))
         # A lock is held wherever its owner is, and a group is throttled as a whole.
-        self.anywhere = injection.name in ("pi", "plain", "fault", "asleep", "quota", "budget")
+        self.anywhere = injection.name in ("pi", "plain", "fault", "asleep", "asleep-plain", "quota", "budget")
         self.gaps = Stretches(gaps)
         # Short ones too, and wherever.
         self.ever = Stretches(all_stretches)

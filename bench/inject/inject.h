@@ -80,6 +80,6 @@ struct culprit {
 	void (*start)(void);
 };
 extern const struct culprit spin, deadline, budget, contend, unmap, call, membarriers, tlb, remote_membarriers,
-	remote_tlb, quota, pi_chain, plain_chain, fault, asleep;
+	remote_tlb, quota, pi_chain, plain_chain, fault, asleep, asleep_plain;
 
 #endif

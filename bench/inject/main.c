@@ -13,7 +13,7 @@
 
 static const struct culprit *const culprits[] = {
 	&spin, &deadline, &budget, &contend, &unmap, &call, &membarriers, &tlb, &remote_membarriers,
-	&remote_tlb, &quota, &pi_chain, &plain_chain, &fault, &asleep,
+	&remote_tlb, &quota, &pi_chain, &plain_chain, &fault, &asleep, &asleep_plain,
 };
 #define CULPRITS (sizeof(culprits) / sizeof(culprits[0]))
 

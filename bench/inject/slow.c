@@ -106,12 +106,12 @@ static void victim(struct log *log)
 	}
 }
 
-static void start_both(void)
+static void start_both(int protocol)
 {
 	pthread_mutexattr_t attr;
 
 	pthread_mutexattr_init(&attr);
-	pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
+	pthread_mutexattr_setprotocol(&attr, protocol);
 	pthread_mutex_init(&mutex, &attr);
 	first_ns = now_ns() + 20 * NS_PER_MS;
 	start("inj-owner", 10, plan.other_cpu, owner);
@@ -122,13 +122,22 @@ static void start_fault(void)
 {
 	make_file();
 	spend = touch_page;
-	start_both();
+	start_both(PTHREAD_PRIO_INHERIT);
 }
 
 static void start_asleep(void)
 {
 	spend = sleep_within;
-	start_both();
+	start_both(PTHREAD_PRIO_INHERIT);
+}
+
+static void start_asleep_plain(void)
+{
+	spend = sleep_within;
+	start_both(PTHREAD_PRIO_NONE);
 }
 const struct culprit fault = { "fault", "a PI mutex whose owner waits for pages of a file", start_fault };
 const struct culprit asleep = { "asleep", "a PI mutex whose owner sleeps on a timer", start_asleep };
+const struct culprit asleep_plain = {
+	"asleep-plain", "a plain mutex whose owner sleeps on a timer", start_asleep_plain
+};

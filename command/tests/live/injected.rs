@@ -200,3 +200,8 @@ fn an_owner_that_waits_for_pages_of_a_file_is_with_the_function_in_which_it_does
 fn an_owner_that_sleeps_on_a_timer_is_with_the_function_in_which_it_does() {
     assert_named_first("asleep");
 }
+
+#[test]
+fn an_owner_of_a_plain_mutex_that_sleeps_is_with_the_function_in_which_it_does() {
+    assert_named_first("asleep-plain");
+}

@@ -26,6 +26,9 @@ const USER_FRAMES: u32 = 12;
 /// Stacks that are kept of each CPU until they are read.
 const STACK_SLOTS: u32 = 256;
 
+/// Holders of plain mutexes that are remembered: those whose ids have the same low bits share a place.
+const HOLDERS: u32 = 1 << 10;
+
 /// How far apart two stacks of one kind are on one CPU, at least.
 const STACKS_APART_NS: u32 = 100_000;
 
@@ -86,6 +89,7 @@ fn model_header() -> String {
     define("STACK_FRAMES", STACK_FRAMES);
     define("USER_FRAMES", USER_FRAMES);
     define("STACK_SLOTS", STACK_SLOTS);
+    define("HOLDERS", HOLDERS);
     define("STACKS_APART_NS", STACKS_APART_NS);
     define("STACK_INTERRUPTED", Taken::Interrupted as u32);
     define("STACK_LEFT", Taken::Left as u32);

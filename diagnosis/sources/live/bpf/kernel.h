@@ -30,6 +30,11 @@ enum { BPF_F_MMAPABLE = 1U << 10, BPF_F_USER_STACK = 1U << 8 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
+/* How many PID namespaces its numbers are in, below the first. */
+struct pid {
+	unsigned int level;
+};
+
 struct task_struct {
 	void *stack;
 	unsigned int flags;
@@ -41,6 +46,7 @@ struct task_struct {
 	int on_cpu;
 	char comm[16];
 	struct task_struct *real_parent;
+	struct pid *thread_pid;
 	unsigned int __state;
 };
 

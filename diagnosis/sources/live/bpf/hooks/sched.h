@@ -108,18 +108,30 @@ static __always_inline void holds_up_another(struct task_struct *task)
  */
 static __always_inline void look_for_long_sleep(struct task_struct *task, __u32 pid, __u64 now_ns)
 {
+	struct holder *holder;
 	struct due *due;
-	__u64 since_ns;
+	__u64 since_ns = 0;
+	__u32 state;
 
-	if (stacks_over_ns == NO_STACKS || !(is_held_up(task_state(task)) || is_boosted(task)))
+	if (stacks_over_ns == NO_STACKS)
 		return;
-	due = due_of(pid);
-	since_ns = due->due_ns;
-	if (!since_ns || due->task != pid)
+	state = task_state(task);
+	holder = holder_of(pid);
+	if (state && is_holder(holder, task, pid))
+		since_ns = holder->since_ns;
+	if (is_held_up(state) || is_boosted(task)) {
+		due = due_of(pid);
+		if (due->due_ns && due->task == pid) {
+			since_ns = due->due_ns;
+			due->due_ns = 0;
+		}
+	}
+	if (!since_ns || (__s64)(now_ns - since_ns) <= (__s64)stacks_over_ns)
 		return;
-	due->due_ns = 0;
-	if ((__s64)(now_ns - since_ns) > (__s64)stacks_over_ns)
-		take_stack_of(task, pid, now_ns - since_ns, now_ns);
+	/* Until it gives the mutex back, its first long sleep is the one that is shown. */
+	if (holder && holder->task == pid)
+		holder->task = 0;
+	take_stack_of(task, pid, now_ns - since_ns, now_ns);
 }
 
 SEC("tp_btf/sched_waking")
@@ -132,7 +144,8 @@ int on_sched_waking(__u64 *ctx)
 
 	/* Where something came in between, the recorder sees it twice. */
 	if (ring && is_expected(ring, *(volatile __u64 *)&ring->head, task)) {
-		if (stacks_over_ns != NO_STACKS && is_boosted(task))
+		if (stacks_over_ns != NO_STACKS &&
+		    (is_boosted(task) || is_holder(holder_of(pid), task, pid)))
 			look_for_long_sleep((void *)ARGUMENT(0), pid, bpf_ktime_get_ns());
 		wait_for(task, pid, ring->loop_ns);
 		return 0;
