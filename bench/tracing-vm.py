@@ -3,11 +3,11 @@
 
     bench/tracing-vm.py [--kernel small] [--loops 3000] [--load storm:10] [--only WORD] [--seeds 10]
 
-Each row is a guest of its own (`tardy vm run`), in which a load of tardy's runs (10 threads sleep for random 0-1 ms) and
-`cyclictest -N -p98 -i1000` measures, while a tracer runs beside, or nothing. Time is a count of
-instructions, 2 ns each: no cache, no noise, so a difference of a row to "nothing" is what the
-tracer's instructions cost, and of the phases in which its own wakeups fall. A seed shifts the phases, so a row
-is the mean over several (of max: the largest of all n).
+Each row is a guest of its own (`tardy vm run`), in which a load runs (10 threads that sleep for random
+0-1 ms) and `cyclictest -N -p98 -i1000` measures, while a tracer runs beside, or nothing. Time is a count
+of instructions, 2 ns each: no cache, no noise, so a difference of a row to "nothing" is what the tracer's
+instructions cost, and of the phases in which its own wakeups fall. A seed shifts the phases, so a row is
+the mean over several (of max: the largest of all n).
 
 Columns: n wakeups of cyclictest; mean, p50, p99 and max in ns; what is added to each beside "nothing",
 to mean and p99 with the half width of its interval of 95 % (Student's, over the seeds' differences)

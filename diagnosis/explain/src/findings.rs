@@ -304,6 +304,11 @@ impl WorstWakeup {
             }
         }
         StackFinding::sort(&mut stacks);
-        stacks.into_iter().next()
+        let first = stacks.into_iter().next()?;
+        // One place stands for all of the time only where it is most of it.
+        let meant =
+            self.wakeup.segments.iter().filter(|one| one.cause == cause && is_meant(one.culprit));
+        let all_ns = meant.fold(0u64, |sum, one| sum.saturating_add(one.ns));
+        (first.ns >= all_ns / 2).then_some(first)
     }
 }

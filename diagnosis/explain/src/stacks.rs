@@ -55,7 +55,7 @@ impl Stacks {
     /// Gives each segment of a balance the stack that tells where its culprit was, where one was taken: the first
     /// from its begin on, of the kind that its cause has use for. Where the culprit
     /// is no task, it must be of one of the CPUs that mattered.
-    /// Whoever sleeps at a segment's begin was there where it went to sleep, before that.
+    /// Whoever slept in it was there where it slept for longest: that is told when it is woken.
     pub(crate) fn attach(
         &self,
         segments: &mut [Segment],
@@ -75,7 +75,8 @@ impl Stacks {
             }
             let asleep = match segment.culprit {
                 Culprit::Task(task) if wanted.contains(&Taken::Slept) => {
-                    threads.sleeps_in(task, segment.start_ns)
+                    let end_ns = segment.start_ns.saturating_add(segment.ns);
+                    threads.slept_in(task, segment.start_ns, end_ns)
                 }
                 _ => NameId::NONE,
             };
@@ -97,7 +98,8 @@ impl Stacks {
                 Some(task) => task == kept.stack.of,
                 None => may_be_in_a_task(segment.culprit) && cpus.contains(&kept.cpu),
             };
-            whose && kept.time_ns >= segment.start_ns && wanted.contains(&kept.stack.taken)
+            let is_of_kind = kept.stack.taken != Taken::Slept && wanted.contains(&kept.stack.taken);
+            whose && kept.time_ns >= segment.start_ns && is_of_kind
         };
         let firsts = self.cpus.iter().filter_map(|kept| kept.iter().find(fits));
         firsts.min_by_key(|kept| kept.time_ns).map(|kept| kept.stack.frames)

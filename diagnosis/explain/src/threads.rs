@@ -324,6 +324,29 @@ impl Threads {
         None
     }
 
+    /// Where a thread slept for longest in a stretch of time, if it slept for most of it and a stack tells.
+    pub(crate) fn slept_in(&self, task: TaskId, start_ns: u64, end_ns: u64) -> NameId {
+        let Some(thread) = self.get(task) else { return NameId::NONE };
+        let (mut longest, mut slept_ns, mut until_ns) = ((0, NameId::NONE), 0u64, u64::MAX);
+        for change in thread.recent.iter().rev() {
+            if let RunState::Sleeps(_) = change.doing {
+                let ns = until_ns.min(end_ns).saturating_sub(change.since_ns.max(start_ns));
+                slept_ns = slept_ns.saturating_add(ns);
+                if change.stack != NameId::NONE {
+                    longest = longest.max((ns, change.stack));
+                }
+            }
+            if change.since_ns <= start_ns {
+                break;
+            }
+            until_ns = change.since_ns;
+        }
+        if slept_ns.saturating_mul(2) < end_ns.saturating_sub(start_ns) {
+            return NameId::NONE;
+        }
+        longest.1
+    }
+
     /// Where a thread sleeps at a time, if it does and a stack tells.
     pub(crate) fn sleeps_in(&self, task: TaskId, time_ns: u64) -> NameId {
         let Some(thread) = self.get(task) else { return NameId::NONE };

@@ -138,6 +138,27 @@ fn a_wait_says_where_who_waits_is_and_who_has_the_lock() {
     assert!(story.iter().any(|text| text.starts_with(told)), "{story:#?}");
 }
 
+/// Who has the lock sleeps for a part of that only, which is told when it is woken.
+#[test]
+fn a_function_stands_for_a_time_most_of_which_was_slept_there() {
+    let held_in = |sleeps_ns: u32| {
+        let before = "       500 1 8 stack left 8 2\n       500 1 8 switch S 0 120\n";
+        let waits = "1200 0 7 switch S 0 120\n";
+        let sleeps = format!("{waits} {sleeps_ns} 1 8 switch S 0 120\n");
+        let woken = "11000 1 0 stack slept 8 2\n 11000 1 0 waking 8";
+        let trace = WAITS.replace(before, "").replace(waits, &sleeps);
+        let trace = trace.replace("11000 1 0 waking 8", woken);
+        let explanation = explain(&parse(&trace));
+        let is_lock = |worst: &&tardy_explain::WorstWakeup| worst.wakeup.lock.is_some();
+        let lock = explanation.worst.iter().find(is_lock).expect("a call for a lock");
+        let held = lock.wakeup.segments.iter().filter(|segment| segment.cause.0 == "lock");
+        let longest = held.max_by_key(|segment| segment.ns).expect("it was held");
+        lock.frames(longest)
+    };
+    assert_eq!(held_in(3_000), "do_nanosleep<-hrtimer_nanosleep");
+    assert_eq!(held_in(9_000), "", "it ran for most of it");
+}
+
 /// As Android tells it: when the thread is awake already and has not run yet.
 #[test]
 fn a_wakeup_and_the_longest_wait_say_where_the_thread_had_slept() {

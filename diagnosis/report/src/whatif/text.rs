@@ -303,10 +303,10 @@ mod tests {
                 assert!(no_ground.contains(part) && !no_ground.contains("slack"), "{no_ground}");
             }
             let notes = ["the recording ends early\u{1b}[2J".to_owned()];
-            let noted = self::text(&Predictions { notes: &notes, ..best }, 100);
-            let last = noted.lines().last().unwrap();
-            assert!(last.starts_with("  Note: the recording ends early"), "{noted}");
-            assert!(!noted.contains('\u{1b}'));
+            let text = self::text(&Predictions { notes: &notes, ..best }, 100);
+            let last = text.lines().last().unwrap();
+            assert!(last.starts_with("  Note: the recording ends early"), "{text}");
+            assert!(!text.contains('\u{1b}'));
             let useless = Predictions { tried: &all.tried[5..], ..best };
             let text = self::text(&useless, 100);
             assert!(text.contains("No change that was tried is predicted to help."), "{text}");

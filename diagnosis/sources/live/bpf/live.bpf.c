@@ -9,6 +9,7 @@
 #include "task.h"
 #include "stolen.h"
 #include "stacks.h"
+#include "holders.h"
 #include "flight.h"
 
 #include "hooks/hrtimer.h"

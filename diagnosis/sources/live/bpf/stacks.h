@@ -47,34 +47,6 @@ struct {
 	__uint(value_size, sizeof(struct stacks));
 } stacks SEC(".maps");
 
-/* Who has a plain mutex for which another waits, as the mutex itself says (hooks/syscall.h): a place for each id. */
-struct holder {
-	__u32 task;
-	/* Of whose threads it must be one; 0 where processes share the mutex. */
-	__u32 process;
-	__u64 since_ns;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, HOLDERS);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, sizeof(struct holder));
-} holders SEC(".maps");
-
-static __always_inline struct holder *holder_of(__u32 task)
-{
-	__u32 place = task & (HOLDERS - 1);
-
-	return bpf_map_lookup_elem(&holders, &place);
-}
-
-static __always_inline bool is_holder(const struct holder *holder, struct task_struct *task, __u32 pid)
-{
-	return holder && holder->task == pid &&
-	       (!holder->process || holder->process == task->tgid);
-}
-
 /*
  * A slot for a stack of a task, as of a time, or of now where that is 0; none where another was just taken. The time is
  * for publish_stack().

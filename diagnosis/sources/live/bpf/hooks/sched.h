@@ -74,9 +74,12 @@ static __always_inline void goes_to_sleep(struct task_struct *task, __u32 state,
 	struct due *due;
 	__u32 pid;
 
-	if (stacks_over_ns == NO_STACKS || !(is_held_up(state) || is_boosted(task)))
+	if (stacks_over_ns == NO_STACKS)
 		return;
 	pid = task->pid;
+	if (!is_held_up(state) && !is_boosted(task) &&
+	    !(state && is_holder(holder_of(pid), task, pid)))
+		return;
 	due = due_of(pid);
 	due->task = pid;
 	due->due_ns = now_ns;
@@ -108,30 +111,29 @@ static __always_inline void holds_up_another(struct task_struct *task)
  */
 static __always_inline void look_for_long_sleep(struct task_struct *task, __u32 pid, __u64 now_ns)
 {
+	struct due *due = due_of(pid);
 	struct holder *holder;
-	struct due *due;
-	__u64 since_ns = 0;
-	__u32 state;
+	bool is_held, holds;
+	__u64 since_ns;
 
 	if (stacks_over_ns == NO_STACKS)
 		return;
-	state = task_state(task);
 	holder = holder_of(pid);
-	if (state && is_holder(holder, task, pid))
-		since_ns = holder->since_ns;
-	if (is_held_up(state) || is_boosted(task)) {
-		due = due_of(pid);
-		if (due->due_ns && due->task == pid) {
-			since_ns = due->due_ns;
-			due->due_ns = 0;
-		}
-	}
-	if (!since_ns || (__s64)(now_ns - since_ns) <= (__s64)stacks_over_ns)
+	holds = is_holder(holder, task, pid);
+	is_held = is_held_up(task_state(task)) || is_boosted(task);
+	if (!holds && !is_held)
 		return;
-	/* Until it gives the mutex back, its first long sleep is the one that is shown. */
-	if (holder && holder->task == pid)
-		holder->task = 0;
-	take_stack_of(task, pid, now_ns - since_ns, now_ns);
+	if (due->due_ns && due->task == pid) {
+		since_ns = due->due_ns;
+		due->due_ns = 0;
+	} else if (holds && !is_on_cpu(task)) {
+		/* It slept already when somebody began to wait. */
+		since_ns = holder->since_ns;
+	} else {
+		return;
+	}
+	if ((__s64)(now_ns - since_ns) > (__s64)stacks_over_ns)
+		take_stack_of(task, pid, now_ns - since_ns, now_ns);
 }
 
 SEC("tp_btf/sched_waking")

@@ -65,53 +65,6 @@ static __always_inline __u64 timespec32_ns(__u64 address)
 	return pair[0] * 1000000000LL + pair[1];
 }
 
-/* include/uapi/linux/futex.h */
-enum { FUTEX_WAIT = 0, FUTEX_WAKE = 1, FUTEX_WAIT_BITSET = 9 };
-enum { FUTEX_PRIVATE_FLAG = 128, FUTEX_CLOCK_REALTIME = 256 };
-
-/*
- * A plain mutex of glibc's: what its word is while somebody waits for it, and where behind that is the id of its owner
- * (`__lock`, `__count` and `__owner` of struct __pthread_mutex_s, of 32 bits each in programs of 32 and of 64).
- */
-#define MUTEX_HAS_WAITERS 2
-#define MUTEX_OWNER_OFFSET 8
-
-/*
- * Where stacks are taken: a thread is about to wait for a plain mutex, and by the mutex itself another has it. In other
- * words of that value there is something else: whoever has that number is a holder for no longer than until its next
- * long sleep, of which a stack is taken in vain.
- */
-static __always_inline void look_for_holder(__u64 address, __u32 operation, __u32 value)
-{
-	struct task_struct *task = (void *)bpf_get_current_task();
-	__u32 command = operation & ~(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME);
-	__u32 own = own_id();
-	struct holder *holder;
-	__u32 owner = 0;
-
-	if (stacks_over_ns == NO_STACKS)
-		return;
-	if (command == FUTEX_WAKE) {
-		holder = holder_of(own);
-		if (holder && holder->task == own)
-			holder->task = 0;
-		return;
-	}
-	if (value != MUTEX_HAS_WAITERS || (command != FUTEX_WAIT && command != FUTEX_WAIT_BITSET))
-		return;
-	/* In a PID namespace of its own its numbers are not those here. */
-	if (BPF_CORE_READ(task, thread_pid, level))
-		return;
-	if (bpf_probe_read_user(&owner, sizeof(owner), (const void *)(address + MUTEX_OWNER_OFFSET)))
-		return;
-	holder = holder_of(owner);
-	if (!owner || owner == own || !holder)
-		return;
-	holder->process = operation & FUTEX_PRIVATE_FLAG ? bpf_get_current_pid_tgid() >> 32 : 0;
-	holder->since_ns = bpf_ktime_get_ns();
-	holder->task = owner;
-}
-
 /* A call of a program of 32 bits. */
 static __noinline int enter_compat(struct pt_regs *regs, __u32 number)
 {
@@ -133,7 +86,7 @@ static __noinline int enter_compat(struct pt_regs *regs, __u32 number)
 		break;
 	case COMPAT_FUTEX:
 	case COMPAT_FUTEX_TIME64:
-		look_for_holder(argument, arguments[1], arguments[2]);
+		enters_futex(argument, arguments[1], arguments[2]);
 		more = halves(arguments[1], arguments[2]);
 		break;
 	case CALL_FUTEX_WAIT:
@@ -162,7 +115,7 @@ int on_sys_enter(__u64 *ctx)
 	case CALL_CLOCK_NANOSLEEP:
 		return emit(TAG_SYSCALL_ENTER, 0, timespec_ns(arguments[2]), number, arguments[1]);
 	case CALL_FUTEX:
-		look_for_holder(arguments[0], arguments[1], arguments[2]);
+		enters_futex(arguments[0], arguments[1], arguments[2]);
 		/* The operation, and what the word is compared with: 2 is a mutex that has waiters. */
 		return emit(TAG_SYSCALL_ENTER, 0, arguments[0], number,
 			    halves(arguments[1], arguments[2]));
@@ -183,5 +136,6 @@ int on_sys_exit(__u64 *ctx)
 	if (!is_watched())
 		return 0;
 	number = IS_COMPAT(regs) ? COMPAT_NUMBER(regs) : CALL_NUMBER(regs);
+	leaves_futex(ARGUMENT(1));
 	return emit(TAG_SYSCALL_EXIT, 0, ARGUMENT(1), number, 0);
 }
