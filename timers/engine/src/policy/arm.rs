@@ -17,13 +17,15 @@ pub struct Arm {
     pub sleeper: bool,
     /// It asks to be fired in softirq context (the kernel's `HRTIMER_MODE_SOFT`).
     pub soft: bool,
+    /// It asks to be fired in the interrupt, whatever the policy (the kernel's `HRTIMER_MODE_HARD`, as the tick does).
+    pub hard: bool,
 }
 
 impl Arm {
     /// A precise timer of the kernel's own, with nobody asleep on it.
     pub const fn kernel(expiry: Expiry) -> Self {
         let class = Class { kind: Kind::Precise, priority: Priority::Inherit };
-        Self { expiry, class, task_priority: 0, sleeper: false, soft: false }
+        Self { expiry, class, task_priority: 0, sleeper: false, soft: false, hard: false }
     }
 
     /// A sleep of a thread of priority `task_priority`, 0–99.
@@ -49,6 +51,13 @@ impl Arm {
     #[must_use]
     pub const fn in_softirq(mut self) -> Self {
         self.soft = true;
+        self
+    }
+
+    /// The same, to be fired in the interrupt.
+    #[must_use]
+    pub const fn in_interrupt(mut self) -> Self {
+        self.hard = true;
         self
     }
 

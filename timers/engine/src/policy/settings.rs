@@ -62,8 +62,11 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The priority that a timer has: its task's, or that of its level's thread.
+    /// The priority that a timer has: its task's, or that of its level's thread; none where no thread fires it.
     pub(crate) fn priority(&self, arm: &Arm) -> u8 {
+        if arm.hard {
+            return 0;
+        }
         match arm.class.priority {
             Priority::Inherit => thread_priority(arm.task_priority),
             Priority::Level(level) => self.level_priority(level.number()),

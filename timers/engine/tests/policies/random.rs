@@ -43,13 +43,15 @@ fn arms() -> impl Strategy<Value = Arm> {
         (0_u8..4).prop_map(|level| Priority::Level(Level::new(level).unwrap())),
     ];
     let kind = prop_oneof![Just(Kind::Precise), Just(Kind::Coarse)];
-    (task_priority, priority, kind, any::<bool>(), any::<bool>()).prop_map(
-        |(task_priority, priority, kind, sleeper, soft)| Arm {
+    (task_priority, priority, kind, any::<bool>(), any::<bool>(), any::<bool>()).prop_map(
+        |(task_priority, priority, kind, sleeper, soft, hard)| Arm {
             expiry: Expiry::at(0),
             class: Class { kind, priority },
             task_priority,
             sleeper,
             soft,
+            // Nobody asks for both.
+            hard: hard && !soft && kind == Kind::Precise,
         },
     )
 }

@@ -122,6 +122,9 @@ impl Reference {
     }
 
     fn priority(&self, arm: &Arm) -> u8 {
+        if arm.hard {
+            return 0;
+        }
         match arm.class.priority {
             Priority::Inherit => arm.task_priority,
             Priority::Level(level) => match level.number() {
@@ -133,6 +136,9 @@ impl Reference {
 
     /// Each policy's definition, first half: where a timer is fired.
     fn context(&self, arm: &Arm) -> Context {
+        if arm.hard {
+            return Context::HardIrq;
+        }
         let coarse = arm.class.kind == Kind::Coarse;
         let softirq = match self.name {
             "deferred" if self.settings.deferred_own_thread => Context::TimerThread(0),
@@ -168,7 +174,7 @@ impl Reference {
     fn list(&self, arm: &Arm) -> At {
         let coarse = arm.class.kind == Kind::Coarse;
         let jiffy = match self.name {
-            "split" => arm.task_priority == 0,
+            "split" => arm.task_priority == 0 && !arm.hard,
             "jiffy-list" | "jiffy-list-race" | "split-jiffy" => {
                 coarse || arm.expiry.soft_ns() >= self.near_until_ns
             }

@@ -280,7 +280,8 @@ impl<O: Observer> Simulation<O> {
         }
         (entry.soft_ns, entry.hard_ns) = (next_ns, next_ns);
         (entry.armed_ns, entry.cpu) = (self.now_ns, at as u16);
-        entry.key = self.cpus[at].timers.arm(Arm::kernel(Expiry::at(next_ns)), timer).ok();
+        entry.key =
+            self.cpus[at].timers.arm(Arm::kernel(Expiry::at(next_ns)).in_interrupt(), timer).ok();
         self.tell_arm(at, timer, Call::Unknown);
         self.programs(at);
     }
@@ -300,7 +301,7 @@ impl<O: Observer> Simulation<O> {
             self.event(at, TimerCancel { timer: timer_id(timer) });
         } else {
             let entry = &mut self.timers[timer as usize];
-            let arm = Arm::kernel(Expiry::at(entry.soft_ns));
+            let arm = Arm::kernel(Expiry::at(entry.soft_ns)).in_interrupt();
             entry.key = self.cpus[at].timers.arm(arm, timer).ok();
         }
         self.programs(at);

@@ -27,7 +27,7 @@ pub(crate) struct Served {
 
 /// What makes one such policy: which lane a timer goes to, and who serves it.
 pub(crate) trait Rules {
-    /// Its lanes, at most 100. A context that serves several runs the highest one first.
+    /// Its lanes, at most one per priority of a thread. A context that serves several runs the highest one first.
     fn lanes(&self, settings: &Settings) -> Vec<Served>;
 
     /// The lane of a timer of this priority. Asked when it is armed.
@@ -63,6 +63,8 @@ pub(crate) struct Laned<T, Q, R> {
     rules: R,
     settings: Settings,
     lanes: Vec<Served>,
+    /// The lane of timers that are to be fired in the interrupt.
+    hard_lane: u8,
     /// Which lanes each context serves, a bit each.
     contexts: Vec<(Context, u128)>,
     store: Store<T, Q, 2>,
@@ -74,7 +76,12 @@ pub(crate) struct Laned<T, Q, R> {
 
 impl<T, Q: Queue<Key>, R: Rules> Laned<T, Q, R> {
     pub(crate) fn new(rules: R, settings: &Settings, queue: &dyn Fn() -> Q) -> Self {
-        let lanes = rules.lanes(settings);
+        let mut lanes = rules.lanes(settings);
+        let is_hard = |lane: &Served| lane.by == Context::HardIrq;
+        let hard_lane = lanes.iter().position(is_hard).unwrap_or(lanes.len());
+        if hard_lane == lanes.len() {
+            lanes.push(Served { by: Context::HardIrq, priority: HARD_IRQ_PRIORITY });
+        }
         let edges = Edges::new(settings.jiffy_ns, settings.start_ns);
         Self {
             store: Store::new(settings.timers, lanes.len(), rules.equals(), queue),
@@ -83,6 +90,7 @@ impl<T, Q: Queue<Key>, R: Rules> Laned<T, Q, R> {
             rules,
             settings: *settings,
             lanes,
+            hard_lane: hard_lane as u8,
             edges,
             rounds: Rounds::new(settings.rounds),
             in_interrupt: false,
@@ -97,7 +105,8 @@ impl<T, Q: Queue<Key>, R: Rules> Laned<T, Q, R> {
 
     fn queue(&self, arm: &Arm) -> u8 {
         let in_wheel = self.settings.rearm == Rearm::Wheel && arm.class.kind == Kind::Coarse;
-        if in_wheel || self.rules.waits_for_tick(arm) { WHEEL } else { PRECISE }
+        let waits = in_wheel || self.rules.waits_for_tick(arm);
+        if waits && !arm.hard { WHEEL } else { PRECISE }
     }
 
     /// Who is first in a context's highest lane.
@@ -143,7 +152,7 @@ impl<T, Q: Queue<Key>, R: Rules> Laned<T, Q, R> {
 impl<T, Q: Queue<Key>, R: Rules> Policy<T> for Laned<T, Q, R> {
     fn arm(&mut self, arm: Arm, payload: T) -> Result<Key, Full<T>> {
         let priority = self.settings.priority(&arm);
-        let lane = self.rules.lane(&arm, priority);
+        let lane = if arm.hard { self.hard_lane } else { self.rules.lane(&arm, priority) };
         let key =
             self.store.arm(Course { queue: self.queue(&arm), lane, priority }, arm, payload)?;
         if !self.in_interrupt {

@@ -5,8 +5,11 @@ use crate::policy::THREAD_PRIORITY_MAX;
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// The most lanes: one per thread priority.
-pub(crate) const LANES_MAX: usize = THREAD_PRIORITY_MAX as usize + 1;
+/// Priorities of threads.
+const PRIORITIES: usize = THREAD_PRIORITY_MAX as usize + 1;
+
+/// The most lanes: one per thread priority, and one of the interrupt.
+pub(crate) const LANES_MAX: usize = PRIORITIES + 1;
 
 /// The lanes, each a list in time order: by hard expiry, then as they came, or by priority before that.
 ///
@@ -19,7 +22,7 @@ pub(crate) struct Pending {
     /// A bit per lane that has someone.
     busy: u128,
     /// How many wait, by their own priority, and a bit per priority that has someone.
-    waiting: [u32; LANES_MAX],
+    waiting: [u32; PRIORITIES],
     priorities: u128,
     equals: Equals,
 }
@@ -42,7 +45,7 @@ impl Pending {
     pub(crate) fn new(lanes: usize, equals: Equals) -> Self {
         let empty = Lane { head: NO_SLOT, tail: NO_SLOT };
         let lanes = vec![empty; lanes.min(LANES_MAX)];
-        Self { lanes, busy: 0, waiting: [0; LANES_MAX], priorities: 0, equals }
+        Self { lanes, busy: 0, waiting: [0; PRIORITIES], priorities: 0, equals }
     }
 
     /// The highest priority of anyone who waits, in any lane.
