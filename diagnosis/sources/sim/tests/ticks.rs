@@ -137,3 +137,26 @@ fn a_policy_by_ticks_has_all_of_them() {
         assert_eq!(with(true) == with(false), policy.by_tick, "{}", policy.name);
     }
 }
+
+/// The tick is the kernel's own: whoever expires the timers of threads, it takes the CPU from one whose turn is over.
+#[test]
+fn no_policy_keeps_a_tick_waiting() {
+    for policy in KNOWN {
+        let mut system = system(sleeps(), true);
+        system.kernel.timers = policy.name.to_owned();
+        system.workload.threads.push(Thread {
+            name: "low".to_owned(),
+            policy: Policy::Other { nice: 19 },
+            program: vec![
+                Operation::Run(Cost::Constant(300_000_000)),
+                Operation::Sleep(Cost::Constant(20_000_000)),
+            ],
+            ..Thread::default()
+        });
+        let mut source =
+            Simulated::new(&system, SPAN_NS, Account::new(&system)).expect("it can be");
+        events(&mut source);
+        let latest_ns = source.observer_mut().take().iter().map(lateness_ns).max();
+        assert!(latest_ns.is_some_and(|ns| ns < 20_000_000), "{}: {latest_ns:?} ns", policy.name);
+    }
+}
