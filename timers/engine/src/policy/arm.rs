@@ -17,7 +17,8 @@ pub struct Arm {
     pub sleeper: bool,
     /// It asks to be fired in softirq context (the kernel's `HRTIMER_MODE_SOFT`).
     pub soft: bool,
-    /// It asks to be fired in the interrupt, whatever the policy (the kernel's `HRTIMER_MODE_HARD`, as the tick does).
+    /// It asks to be fired in the interrupt, whatever the policy and the rest (the kernel's `HRTIMER_MODE_HARD`, as
+    /// the tick has it).
     pub hard: bool,
 }
 
@@ -59,6 +60,11 @@ impl Arm {
     pub const fn in_interrupt(mut self) -> Self {
         self.hard = true;
         self
+    }
+
+    /// Whether it is to be fired in softirq context.
+    pub(crate) const fn is_soft(&self) -> bool {
+        self.soft && !self.hard
     }
 
     /// Whether a real-time task armed it.

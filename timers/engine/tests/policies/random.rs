@@ -50,8 +50,7 @@ fn arms() -> impl Strategy<Value = Arm> {
             task_priority,
             sleeper,
             soft,
-            // Nobody asks for both.
-            hard: hard && !soft && kind == Kind::Precise,
+            hard,
         },
     )
 }

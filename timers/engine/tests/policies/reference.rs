@@ -176,12 +176,13 @@ impl Reference {
         let jiffy = match self.name {
             "split" => arm.task_priority == 0 && !arm.hard,
             "jiffy-list" | "jiffy-list-race" | "split-jiffy" => {
-                coarse || arm.expiry.soft_ns() >= self.near_until_ns
+                !arm.hard && (coarse || arm.expiry.soft_ns() >= self.near_until_ns)
             }
             _ => false,
         };
-        let wheel = self.rearm == Rearm::Wheel && coarse && !self.has_softirq_base();
-        match (jiffy || wheel, self.has_softirq_base() && arm.soft) {
+        let wheel =
+            self.rearm == Rearm::Wheel && coarse && !arm.hard && !self.has_softirq_base();
+        match (jiffy || wheel, self.has_softirq_base() && arm.soft && !arm.hard) {
             (true, _) => At::Jiffy,
             (_, true) => At::Soft,
             _ => At::Precise,

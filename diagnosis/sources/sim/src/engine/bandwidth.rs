@@ -260,8 +260,11 @@ impl<O: Observer> Simulation<O> {
         let soft_ns = entry.soft_ns.max(self.now_ns.saturating_sub(period_ns)) + period_ns;
         (entry.soft_ns, entry.hard_ns) = (soft_ns, soft_ns);
         (entry.armed_ns, entry.cpu) = (self.now_ns, at as u16);
-        entry.key =
-            self.cpus[at].timers.arm(Arm::kernel(Expiry::at(soft_ns)).in_interrupt(), timer).ok();
+        let arm = Arm::kernel(Expiry::at(soft_ns));
+        // The kernel asks for the interrupt for real-time threads' period, and for no group's.
+        let is_hard = entry.purpose == Purpose::RtPeriod;
+        let arm = if is_hard { arm.in_interrupt() } else { arm };
+        entry.key = self.cpus[at].timers.arm(arm, timer).ok();
         self.tell_arm(at, timer, Call::Unknown);
         self.programs(at);
     }

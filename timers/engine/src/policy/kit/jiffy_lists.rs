@@ -108,8 +108,9 @@ impl<T, Q: Queue<Key>> JiffyLists<T, Q> {
         }
     }
 
-    fn queue(&self, kind: Kind, expiry: Expiry) -> u8 {
-        match kind {
+    fn queue(&self, arm: &Arm, expiry: Expiry) -> u8 {
+        match arm.class.kind {
+            _ if arm.hard => NEAR,
             Kind::Coarse => COARSE,
             Kind::Precise if expiry.soft_ns() < self.moved_until_ns => NEAR,
             Kind::Precise => FAR,
@@ -214,9 +215,9 @@ impl<T, Q: Queue<Key>> JiffyLists<T, Q> {
 
 impl<T, Q: Queue<Key>> Policy<T> for JiffyLists<T, Q> {
     fn arm(&mut self, arm: Arm, payload: T) -> Result<Key, Full<T>> {
-        let queue = self.queue(arm.class.kind, arm.expiry);
+        let queue = self.queue(&arm, arm.expiry);
         let course =
-            Course { queue, lane: lane(arm.class.kind), priority: self.settings.priority(&arm) };
+            Course { queue, lane: lane(&arm), priority: self.settings.priority(&arm) };
         let key = self.store.arm(course, arm, payload)?;
         self.changed();
         Ok(key)
@@ -229,9 +230,9 @@ impl<T, Q: Queue<Key>> Policy<T> for JiffyLists<T, Q> {
     }
 
     fn rearm(&mut self, key: Key, expiry: Expiry) -> Result<(), Stale> {
-        let kind = self.store.get(key)?.arm.class.kind;
-        self.store.rearm(key, self.queue(kind, expiry), expiry)?;
-        self.store.set_lane(key, lane(kind));
+        let arm = self.store.get(key)?.arm;
+        self.store.rearm(key, self.queue(&arm, expiry), expiry)?;
+        self.store.set_lane(key, lane(&arm));
         self.changed();
         Ok(())
     }
@@ -280,8 +281,9 @@ impl<T, Q: Queue<Key>> Policy<T> for JiffyLists<T, Q> {
 }
 
 /// Where an expired timer goes.
-fn lane(kind: Kind) -> u8 {
-    match kind {
+fn lane(arm: &Arm) -> u8 {
+    match arm.class.kind {
+        _ if arm.hard => HARD_IRQ_LANE,
         Kind::Precise => HARD_IRQ_LANE,
         Kind::Coarse => SOFTIRQ_LANE,
     }

@@ -165,10 +165,10 @@ impl<T, Q: Queue<Key>> SoftirqBase<T, Q> {
 
 impl<T, Q: Queue<Key>> Policy<T> for SoftirqBase<T, Q> {
     fn arm(&mut self, arm: Arm, payload: T) -> Result<Key, Full<T>> {
-        let queue = if arm.soft { SOFT } else { HARD };
+        let queue = if arm.is_soft() { SOFT } else { HARD };
         let priority = self.settings.priority(&arm);
         let key = self.store.arm(Course { queue, lane: HARD_IRQ_LANE, priority }, arm, payload)?;
-        self.started(arm.soft);
+        self.started(arm.is_soft());
         Ok(key)
     }
 
@@ -183,8 +183,8 @@ impl<T, Q: Queue<Key>> Policy<T> for SoftirqBase<T, Q> {
         let (place, arm) = (timer.place, timer.arm);
         self.store.withdraw(key)?;
         self.removed(place, arm.expiry);
-        self.store.rearm(key, if arm.soft { SOFT } else { HARD }, expiry)?;
-        self.started(arm.soft);
+        self.store.rearm(key, if arm.is_soft() { SOFT } else { HARD }, expiry)?;
+        self.started(arm.is_soft());
         Ok(())
     }
 
