@@ -33,7 +33,7 @@ impl Failure {
         Self { message: message.into(), status: 2, closed_pipe: false }
     }
 
-    /// The same, and what is to be known besides.
+    /// The same, with this behind its message.
     pub(crate) fn adding(mut self, text: &str) -> Self {
         self.message.push_str(text);
         self

@@ -308,7 +308,7 @@ pub(crate) fn recording_folder(asked: Option<&Path>, name: &str) -> Result<PathB
     new_folder(asked, crate::recordings::FOLDER, name)
 }
 
-/// Removes the folder of a recording in which nothing is.
+/// Removes the folder of a recording that nobody has a use for, with what is in it.
 pub(crate) fn discard(folder: &Path) {
     let parent = folder.parent().filter(|parent| !parent.as_os_str().is_empty());
     let Some(name) = folder.file_name() else { return };

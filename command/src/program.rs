@@ -180,13 +180,46 @@ pub(crate) fn must_exist(pid: u32) -> Result<(), Failure> {
     Err(Failure::usage(format!("there is no process {pid}; -p takes a PID, as ps shows it")))
 }
 
+/// Whether all threads of a process are gone. Its number stays until its parent has asked how it ended, and its first thread
+/// may end before the others.
+pub(crate) fn has_ended(pid: u32) -> bool {
+    let is_gone = |path: &std::path::Path| match std::fs::read_to_string(path.join("status")) {
+        Ok(status) => {
+            let mut lines = status.lines().filter_map(|line| line.strip_prefix("State:"));
+            lines.any(|state| state.trim_start().starts_with(['Z', 'X']))
+        }
+        Err(error) => {
+            error.kind() == io::ErrorKind::NotFound
+                || error.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error())
+        }
+    };
+    match std::fs::read_dir(format!("/proc/{pid}/task")) {
+        Ok(threads) => threads.flatten().all(|thread| is_gone(&thread.path())),
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    }
+}
+
 fn lost(error: &std::io::Error) -> Failure {
     Failure::new(format!("lost track of the command: {error}"))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::must_exist;
+    use super::{has_ended, must_exist};
+    use std::process::Command;
+
+    #[test]
+    fn who_is_not_waited_for_has_ended_all_the_same() {
+        assert!(!has_ended(std::process::id()));
+        let mut child = Command::new("true").spawn().unwrap();
+        let begun = std::time::Instant::now();
+        while !has_ended(child.id()) && begun.elapsed().as_secs() < 30 {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        assert!(has_ended(child.id()), "it is a zombie");
+        child.wait().unwrap();
+        assert!(has_ended(child.id()));
+    }
 
     #[test]
     fn a_thread_is_no_process() {

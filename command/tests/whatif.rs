@@ -93,6 +93,18 @@ fn the_best_changes_are_under_the_verdict_and_on_the_page() {
 fn what_cannot_be_told_is_said() {
     let folder = tempfile::tempdir().unwrap();
     let recording = recorded(folder.path());
+    // Where it ends early, that is said.
+    let cut = folder.path().join("cut");
+    let mut copy = std::process::Command::new("cp");
+    assert!(copy.arg("-r").arg(&recording).arg(&cut).status().unwrap().success());
+    let manifest = fs::read_to_string(cut.join("manifest.json")).unwrap();
+    let unsealed = manifest.replace("\"sealed\": true", "\"sealed\": false");
+    assert_ne!(unsealed, manifest);
+    fs::write(cut.join("manifest.json"), unsealed).unwrap();
+    let said = Said::by(tardy(["whatif", "--change", "remove(hog)"]).arg(&cut)).expect(0);
+    assert!(said.out.starts_with("Note: the recording did not end properly"), "{}", said.out);
+    let said = Said::by(tardy(["whatif", "--change", "remove(hog)", "--json"]).arg(&cut)).expect(0);
+    assert!(said.json()["notes"][0].as_str().unwrap().contains("did not end properly"));
     // Undecided, with the reason.
     let said = Said::by(tardy(["whatif", "--change", "preempt=full"]).arg(&recording)).expect(4);
     assert!(said.out.contains("not known, because"), "{}", said.out);

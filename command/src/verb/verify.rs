@@ -79,7 +79,7 @@ impl Verify {
         } else {
             pager::write(&screen(&tried.compared, self.text.full)?, None, self.text)?;
         }
-        Ok(if tried.compared.is_told() { Outcome::Fine } else { Outcome::Undecided })
+        Ok(if tried.compared.has_comparison() { Outcome::Fine } else { Outcome::Undecided })
     }
 }
 

@@ -136,3 +136,23 @@ fn the_verdict_stands_first_and_the_page_holds_the_pictures() {
     assert!(said.contains("which has no causes"), "{said}");
     assert!(said.lines().count() <= 40, "{said}");
 }
+
+/// Of three values on each side nothing can be compared, and a script that asks is to know.
+#[test]
+fn too_few_values_are_undecided() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let few = |name: &str, bin: usize| {
+        let mut hist = "# Histogram\n".to_owned();
+        for at in 0..30 {
+            writeln!(hist, "{at:06} {:06}", if at == bin { 3 } else { 0 })
+                .expect("a String takes it");
+        }
+        writeln!(hist, "# Total: 000000003\n# Min Latencies: {bin:05}\n# Avg Latencies: {bin:05}\n# Max Latencies: {bin:05}\n# Histogram Overflows: 00000").expect("a String takes it");
+        let path = folder.path().join(name);
+        std::fs::write(&path, hist).expect("it is ours");
+        text(&path)
+    };
+    let (one, other) = (few("one.hist", 10), few("other.hist", 20));
+    assert_eq!(compare(&[&one, &other]).status.code(), Some(4));
+    assert_eq!(compare(&[&zynq(), &later(folder.path(), 1)]).status.code(), Some(0));
+}

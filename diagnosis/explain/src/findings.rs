@@ -285,7 +285,7 @@ impl WorstWakeup {
         }
     }
 
-    /// The stack of culprits of one cause, where one was taken; of several, that of most time.
+    /// The stack of culprits of one cause, where one was taken and stands for most of their time.
     pub fn stack(&self, cause: Cause, is_meant: impl Fn(Culprit) -> bool) -> Option<StackFinding> {
         let mut stacks: Vec<StackFinding> = Vec::new();
         // A wakeup may have thousands of segments, and this is asked of each culprit: what costs little comes first.
@@ -305,10 +305,9 @@ impl WorstWakeup {
         }
         StackFinding::sort(&mut stacks);
         let first = stacks.into_iter().next()?;
-        // One place stands for all of the time only where it is most of it.
         let meant =
             self.wakeup.segments.iter().filter(|one| one.cause == cause && is_meant(one.culprit));
         let all_ns = meant.fold(0u64, |sum, one| sum.saturating_add(one.ns));
-        (first.ns >= all_ns / 2).then_some(first)
+        (first.ns.saturating_mul(2) > all_ns).then_some(first)
     }
 }

@@ -35,6 +35,7 @@ pub mod lateness;
 mod machine;
 pub mod pattern;
 pub mod piece;
+mod recent;
 mod refusal;
 mod seen;
 mod shares;

@@ -39,7 +39,12 @@ impl Stacks {
         self.any
     }
 
+    /// Where somebody slept is kept with what that thread did.
     pub(crate) fn saw(&mut self, event: &Event, stack: Stack) {
+        (self.any, self.last_ns) = (true, event.time_ns);
+        if stack.taken == Taken::Slept {
+            return;
+        }
         let place = place_of(event.cpu);
         if place >= self.cpus.len() {
             self.cpus.resize_with(place + 1, VecDeque::new);
@@ -49,13 +54,12 @@ impl Stacks {
             kept.pop_front();
         }
         kept.push_back(Kept { time_ns: event.time_ns, cpu: event.cpu, stack });
-        (self.any, self.last_ns) = (true, event.time_ns);
     }
 
     /// Gives each segment of a balance the stack that tells where its culprit was, where one was taken: the first
     /// from its begin on, of the kind that its cause has use for. Where the culprit
     /// is no task, it must be of one of the CPUs that mattered.
-    /// Whoever slept in it was there where it slept for longest: that is told when it is woken.
+    /// A thread that slept has the place of its longest sleep, whose stack comes when it is woken.
     pub(crate) fn attach(
         &self,
         segments: &mut [Segment],
@@ -98,8 +102,7 @@ impl Stacks {
                 Some(task) => task == kept.stack.of,
                 None => may_be_in_a_task(segment.culprit) && cpus.contains(&kept.cpu),
             };
-            let is_of_kind = kept.stack.taken != Taken::Slept && wanted.contains(&kept.stack.taken);
-            whose && kept.time_ns >= segment.start_ns && is_of_kind
+            whose && kept.time_ns >= segment.start_ns && wanted.contains(&kept.stack.taken)
         };
         let firsts = self.cpus.iter().filter_map(|kept| kept.iter().find(fits));
         firsts.min_by_key(|kept| kept.time_ns).map(|kept| kept.stack.frames)

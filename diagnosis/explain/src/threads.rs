@@ -1,5 +1,7 @@
 //! What every thread did lately: where it ran, in which call it is, whom it boosted, who woke it.
 
+use crate::recent::Recent;
+pub(crate) use crate::recent::{Change, RunState};
 use crate::slots::Slots;
 use std::collections::VecDeque;
 use tardy_model::event::{Call, Stack, SyscallEnter, Taken, TaskState, futex};
@@ -8,13 +10,6 @@ use tardy_model::{CpuId, Culprit, Link, NameId, Prio, TaskId};
 /// Threads of which this is kept, each below a kilobyte. Of those beyond nothing is known: who holds
 /// a lock is then told by whom it wakes alone.
 pub(crate) const THREADS_MAX: usize = 1 << 15;
-
-/// Switches and wakings kept of each thread. Where that was too little once, [`MORE_CHANGES_MAX`] are kept.
-const CHANGES_MAX: usize = 16;
-
-/// Switches and wakings kept of a thread of which more was asked than was kept: one that is far behind its timer's
-/// expiry, or whose lock another one waits for. What lies further back is not known.
-const MORE_CHANGES_MAX: usize = 1 << 12;
 
 /// Threads of which so much is kept, each up to 100 KB.
 const MORE_THREADS_MAX: usize = 1 << 8;
@@ -35,125 +30,12 @@ const STACK_BEFORE_NS_MAX: u64 = 1_000;
 /// How far a chain of wakers is followed back.
 pub const CHAIN_MAX: usize = 8;
 
-/// What a thread does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RunState {
-    /// It is on a CPU.
-    Runs,
-    /// It could be, and waits for a CPU.
-    Waits,
-    /// It sleeps.
-    Sleeps(TaskState),
-}
-
 /// Which thread, at which priority, is put where.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Target {
     pub(crate) task: TaskId,
     pub(crate) prio: Prio,
     pub(crate) cpu: CpuId,
-}
-
-/// What a thread does from a time on.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Change {
-    pub(crate) since_ns: u64,
-    pub(crate) doing: RunState,
-    /// Where it runs, or is queued, or ran last.
-    pub(crate) cpu: CpuId,
-    /// At which priority, if it runs or waits and that is sure.
-    pub(crate) prio: Prio,
-    /// Where in the kernel it sleeps, where a stack tells.
-    pub(crate) stack: NameId,
-}
-
-/// The last [`CHANGES_MAX`] changes, and those before them where they are wanted, oldest first.
-#[derive(Debug)]
-struct Recent {
-    changes: [Change; CHANGES_MAX],
-    /// Ever put in.
-    count: usize,
-    /// Those that `changes` had no room for any more, if they are kept.
-    older: Option<VecDeque<Change>>,
-    has_forgotten: bool,
-}
-
-impl Recent {
-    fn push(&mut self, change: Change) {
-        let place = &mut self.changes[self.count % CHANGES_MAX];
-        let oldest = std::mem::replace(place, change);
-        self.count += 1;
-        if self.count > CHANGES_MAX {
-            self.push_older(oldest);
-        }
-    }
-
-    fn push_older(&mut self, oldest: Change) {
-        let Some(older) = &mut self.older else { return self.has_forgotten = true };
-        if older.len() == MORE_CHANGES_MAX - CHANGES_MAX {
-            older.pop_front();
-            self.has_forgotten = true;
-        }
-        older.push_back(oldest);
-    }
-
-    fn last(&self) -> Option<Change> {
-        let last = self.count.checked_sub(1)?;
-        Some(self.changes[last % CHANGES_MAX])
-    }
-
-    fn before_last(&self) -> Option<Change> {
-        let before = self.count.checked_sub(2)?;
-        Some(self.changes[before % CHANGES_MAX])
-    }
-
-    /// It has a priority, at which it did not wait: since when it has it is not known.
-    fn is_not_sure(&mut self, prio: Prio) {
-        if let Some(last) = self.count.checked_sub(1)
-            && let Change { doing: RunState::Waits, prio: before, .. } =
-                &mut self.changes[last % CHANGES_MAX]
-            && *before != prio
-        {
-            *before = Prio::UNKNOWN;
-        }
-    }
-
-    /// A stack of the last sleep comes, when that is over or about to be.
-    /// Yields when the sleep began.
-    fn slept_in(&mut self, stack: NameId) -> Option<u64> {
-        let from = self.count.saturating_sub(CHANGES_MAX);
-        let mut since_ns = None;
-        for at in (from..self.count).rev() {
-            let change = &mut self.changes[at % CHANGES_MAX];
-            match change.doing {
-                RunState::Waits if since_ns.is_none() => {}
-                RunState::Sleeps(_) => {
-                    since_ns = Some(change.since_ns);
-                    // One that was taken as it went to sleep has come before, and shows all of the way there.
-                    if change.stack == NameId::NONE {
-                        change.stack = stack;
-                    }
-                }
-                _ => break,
-            }
-        }
-        since_ns
-    }
-
-    fn iter(&self) -> impl DoubleEndedIterator<Item = &Change> {
-        self.since(0)
-    }
-
-    /// What is known from a time on; of what was before perhaps more than the last change.
-    fn since(&self, ns: u64) -> impl DoubleEndedIterator<Item = &Change> {
-        let from = self.count.saturating_sub(CHANGES_MAX);
-        let lately = (from..self.count).map(|at| &self.changes[at % CHANGES_MAX]);
-        let older = self.older.iter().flat_map(move |older| {
-            let before = older.partition_point(|change| change.since_ns <= ns);
-            older.range(before.saturating_sub(1)..)
-        });
-        older.chain(lately)
-    }
 }
 
 /// Who woke whom, the latest link first.
@@ -239,16 +121,8 @@ impl Threads {
 
     #[cold]
     fn new_place(&mut self, task: TaskId) -> Option<usize> {
-        let stack = NameId::NONE;
-        let (doing, cpu, prio) = (RunState::Waits, CpuId(0), Prio::UNKNOWN);
-        let nowhere = Change { since_ns: 0, doing, cpu, prio, stack };
         let fresh = Thread {
-            recent: Recent {
-                changes: [nowhere; CHANGES_MAX],
-                count: 0,
-                older: None,
-                has_forgotten: false,
-            },
+            recent: Recent::new(),
             call: None,
             boosted: Vec::new(),
             chain: Chain::EMPTY,
@@ -285,7 +159,7 @@ impl Threads {
 
     /// Another thread can be where one was.
     fn frees(&mut self, place: usize) {
-        self.with_more -= usize::from(self.threads[place].recent.older.take().is_some());
+        self.with_more -= usize::from(self.threads[place].recent.keeps_no_more());
         self.free.push(place);
     }
 
@@ -318,33 +192,15 @@ impl Threads {
         let thread = self.get_mut(stack.of)?;
         match stack.taken {
             Taken::Left => thread.left = (time_ns, stack.frames),
-            Taken::Slept => return thread.recent.slept_in(stack.frames),
+            Taken::Slept => return thread.recent.tells_sleep(stack.frames),
             Taken::Interrupted => {}
         }
         None
     }
 
-    /// Where a thread slept for longest in a stretch of time, if it slept for most of it and a stack tells.
+    /// Where a thread slept for longest in a stretch of time, if it slept for most of it and stacks tell.
     pub(crate) fn slept_in(&self, task: TaskId, start_ns: u64, end_ns: u64) -> NameId {
-        let Some(thread) = self.get(task) else { return NameId::NONE };
-        let (mut longest, mut slept_ns, mut until_ns) = ((0, NameId::NONE), 0u64, u64::MAX);
-        for change in thread.recent.iter().rev() {
-            if let RunState::Sleeps(_) = change.doing {
-                let ns = until_ns.min(end_ns).saturating_sub(change.since_ns.max(start_ns));
-                slept_ns = slept_ns.saturating_add(ns);
-                if change.stack != NameId::NONE {
-                    longest = longest.max((ns, change.stack));
-                }
-            }
-            if change.since_ns <= start_ns {
-                break;
-            }
-            until_ns = change.since_ns;
-        }
-        if slept_ns.saturating_mul(2) < end_ns.saturating_sub(start_ns) {
-            return NameId::NONE;
-        }
-        longest.1
+        self.get(task).map_or(NameId::NONE, |thread| thread.recent.slept_in(start_ns, end_ns))
     }
 
     /// Where a thread sleeps at a time, if it does and a stack tells.
@@ -488,11 +344,7 @@ impl Threads {
 
     /// Whether what a thread did at a time is forgotten for want of room.
     pub(crate) fn has_forgotten(&self, task: TaskId, ns: u64) -> bool {
-        let recent = self.get(task).map(|thread| &thread.recent);
-        recent.is_some_and(|recent| {
-            let oldest = recent.iter().next();
-            recent.has_forgotten && oldest.is_some_and(|oldest| oldest.since_ns > ns)
-        })
+        self.get(task).is_some_and(|thread| thread.recent.has_forgotten(ns))
     }
 
     /// What a thread did was asked for and forgotten: more of it is kept from here on.
@@ -500,10 +352,7 @@ impl Threads {
         if self.with_more == MORE_THREADS_MAX {
             return;
         }
-        if let Some(Recent { older: older @ None, .. }) =
-            self.get_mut(task).map(|it| &mut it.recent)
-        {
-            *older = Some(VecDeque::new());
+        if self.get_mut(task).is_some_and(|thread| thread.recent.keeps_more()) {
             self.with_more += 1;
         }
     }
@@ -541,6 +390,7 @@ impl Threads {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::recent::{CHANGES_MAX, MORE_CHANGES_MAX};
 
     fn target(task: u32) -> Target {
         Target { task: TaskId(task), prio: Prio(120), cpu: CpuId(1) }

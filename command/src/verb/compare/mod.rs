@@ -179,7 +179,7 @@ impl Compare {
             return Ok(Outcome::BoundExceeded);
         }
         Ok(match self.undecided {
-            _ if compared.gates.is_empty() && !compared.is_told() => Outcome::Undecided,
+            _ if compared.gates.is_empty() && !compared.has_comparison() => Outcome::Undecided,
             _ if !compared.has(GateVerdict::Undecided) => Outcome::Fine,
             Some(Undecided::Pass) => Outcome::Fine,
             Some(Undecided::Fail) => Outcome::BoundExceeded,

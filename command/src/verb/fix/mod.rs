@@ -220,7 +220,10 @@ impl Fix {
         };
         let tried = match trial.run(interrupt, &self.output) {
             Ok(tried) => tried,
-            Err(failure) if interrupt.is_asked() => return Err(failure),
+            // Nothing more can be tried then.
+            Err(failure) if interrupt.is_asked() || found.victim.ended().is_some() => {
+                return Err(failure);
+            }
             Err(failure) => {
                 self.output.remark(&failure.to_string());
                 results.rows.push(format!("{change} was not tried: {failure}"));

@@ -92,6 +92,13 @@ struct Block {
     end_ns: u64,
 }
 
+/// Those that are over, and whether anything was tried yet.
+#[derive(Default)]
+struct Blocks {
+    all: Vec<Block>,
+    are_begun: bool,
+}
+
 /// What came of it.
 pub(crate) struct Tried {
     pub(crate) compared: Compared,
@@ -103,10 +110,9 @@ impl Trial<'_> {
     pub(crate) fn run(&self, interrupt: &Interrupt, output: &Output) -> Result<Tried, Failure> {
         let begun = Instant::now();
         let folder = output::recording_folder(None, "verify")?;
-        let mut blocks = Vec::with_capacity(self.blocks());
+        let mut blocks = Blocks::default();
         if let Err(failure) = self.record(folder.clone(), &mut blocks, interrupt, output) {
-            let is_tried = blocks.iter().any(|block| block.arm == 1);
-            return Err(if is_tried {
+            return Err(if blocks.are_begun {
                 failure
                     .adding(&format!("; what was recorded until then is in {}", folder.display()))
             } else {
@@ -115,14 +121,14 @@ impl Trial<'_> {
                 failure
             });
         }
-        let compared = self.explain(&folder, &blocks)?;
+        let compared = self.explain(&folder, &blocks.all)?;
         Ok(Tried { compared, took: begun.elapsed() })
     }
 
     fn record(
         &self,
         folder: PathBuf,
-        blocks: &mut Vec<Block>,
+        blocks: &mut Blocks,
         interrupt: &Interrupt,
         output: &Output,
     ) -> Result<(), Failure> {
@@ -146,28 +152,23 @@ impl Trial<'_> {
         drop(running);
         load.stop();
         let ended = session.end();
-        tried?;
+        let is_whole = tried?;
         ended?;
-        if blocks.len() < self.blocks() {
+        if !is_whole {
             return Err(Failure::new("the recording ended before the trial did"));
         }
         Ok(())
     }
 
-    /// How many there are, of both sides.
-    fn blocks(&self) -> usize {
-        2 * usize::from(self.flags.rounds)
-    }
-
-    /// Tries them one after the other, until the recording ends.
+    /// Tries one after the other. Whether the recording lasted.
     fn try_blocks(
         &self,
         session: &Session,
         running: &mut whom::Running<'_>,
-        blocks: &mut Vec<Block>,
+        blocks: &mut Blocks,
         interrupt: &Interrupt,
         output: &Output,
-    ) -> Result<(), Failure> {
+    ) -> Result<bool, Failure> {
         let each = self.flags.block + SETTLES;
         let progress =
             Progress::new(Some(each * 2 * u32::from(self.flags.rounds)), output.hides_progress());
@@ -177,14 +178,14 @@ impl Trial<'_> {
             let first = random.usize(0..2);
             for arm in [first, 1 - first] {
                 progress.show(begun.elapsed(), format!("{}: {}", self.names[0], self.names[1]));
-                let block = self.block(arm, running, interrupt)?;
-                blocks.push(block);
+                let block = self.block(arm, running, &mut blocks.are_begun, interrupt)?;
+                blocks.all.push(block);
                 if session.has_ended() {
-                    return Ok(());
+                    return Ok(false);
                 }
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// One block; the change is taken back when this returns.
@@ -192,6 +193,7 @@ impl Trial<'_> {
         &self,
         arm: usize,
         running: &mut whom::Running<'_>,
+        is_begun: &mut bool,
         interrupt: &Interrupt,
     ) -> Result<Block, Failure> {
         // Dropped after what is held.
@@ -203,6 +205,7 @@ impl Trial<'_> {
             }
             Arm::Command(command) => {
                 running.replace(command)?;
+                *is_begun = true;
                 None
             }
             Arm::Changed(changes) => {
@@ -229,6 +232,7 @@ impl Trial<'_> {
                         self.names[arm]
                     )));
                 }
+                *is_begun = true;
                 Some(held)
             }
         };

@@ -80,6 +80,11 @@ impl Victim {
         Watch { comms: self.names.clone(), ..Watch::default() }
     }
 
+    /// A process of it that is gone.
+    pub(crate) fn ended(&self) -> Option<u32> {
+        self.processes.iter().copied().find(|pid| program::has_ended(*pid))
+    }
+
     /// The processes that are named by number.
     pub(crate) fn numbers(&self) -> &[u32] {
         &self.processes
@@ -109,8 +114,7 @@ impl Running<'_> {
             if self.victim.is_command() {
                 self.child = program::start(&self.victim.command, None, true)?;
             }
-            let gone = self.victim.processes.iter().find(|pid| has_ended(**pid));
-            return gone.map_or(Ok(()), |pid| {
+            return self.victim.ended().map_or(Ok(()), |pid| {
                 let words = format!("process {pid} has ended, so there is nothing left to try");
                 Err(Failure::new(words))
             });
@@ -169,13 +173,6 @@ impl Drop for Running<'_> {
         // Its status says nothing: it is ended because the trial is over.
         let _ = self.end();
     }
-}
-
-/// Whether a process is gone; its number stays until its parent has asked how it ended.
-fn has_ended(process: u32) -> bool {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
-    let state = status.lines().find_map(|line| line.strip_prefix("State:")).map(str::trim_start);
-    state.is_none_or(|state| state.starts_with(['Z', 'X']))
 }
 
 /// The threads of a process.

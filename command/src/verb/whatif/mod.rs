@@ -82,9 +82,12 @@ impl WhatIfVerb {
         let mut input = Input::open(&recording, &self.import)?;
         let (found, observed) = prediction::observe(&mut input, self.watch.watch())?;
         nobody::must_have_wakeups(&found, &self.watch, &recording, &self.import)?;
+        let notes = input.closing().notes;
         let refuse = |why: tardy_whatif::Refusal| {
             let name = recording.display();
-            Failure::new(format!("nothing can be predicted from {name}, because {why}"))
+            let failure =
+                Failure::new(format!("nothing can be predicted from {name}, because {why}"));
+            notes.iter().fold(failure, |failure, note| failure.adding(&format!("; {note}")))
         };
         let kernel = prediction::kernel(&input.manifest());
         let hidden = self.output.hides_progress();
@@ -98,7 +101,6 @@ impl WhatIfVerb {
         let all = self.text.full || !self.change.is_empty();
         let shown = if all { Shown::All } else { Shown::Helping(SHOWN) };
         let (baseline, apart) = (whatif.baseline(), whatif.baseline_apart());
-        let notes = input.closing().notes;
         let predictions = Predictions { baseline, apart, notes: &notes, tried: &tried, shown };
         self.tell(&predictions)?;
         let any = tried.iter().any(|tried| tried.prediction.is_ok());

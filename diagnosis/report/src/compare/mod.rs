@@ -75,7 +75,7 @@ impl Compared {
     }
 
     /// Whether there was enough of anything to compare.
-    pub fn is_told(&self) -> bool {
+    pub fn has_comparison(&self) -> bool {
         let mut all = self.subjects.iter().flat_map(|subject| &subject.comparisons);
         all.any(|comparison| !matches!(comparison.verdict, Verdict::TooFew { .. }))
     }

@@ -26,6 +26,11 @@ pub fn whatif_text(
 ) -> io::Result<()> {
     let width = terminal.clamped().width;
     let shown = predictions.shown();
+    for note in predictions.notes {
+        for line in textwrap::wrap(&format!("Note: {}.", crate::clean::clean(note)), width) {
+            writeln!(out, "{line}")?;
+        }
+    }
     writeln!(out, "{}", terminal.bold(HEADING))?;
     if let ([one], Shown::All) = (predictions.tried, predictions.shown)
         && let Ok(prediction) = &one.prediction
@@ -45,11 +50,7 @@ pub fn whatif_text(
         paragraph(&sentence, width, out)?;
     }
     writeln!(out)?;
-    baseline(predictions, width, terminal, out)?;
-    for note in predictions.notes {
-        paragraph(&format!("Note: {}.", crate::clean::clean(note)), width, out)?;
-    }
-    Ok(())
+    baseline(predictions, width, terminal, out)
 }
 
 fn paragraph(text: &str, width: usize, out: &mut dyn Write) -> io::Result<()> {
@@ -304,8 +305,7 @@ mod tests {
             }
             let notes = ["the recording ends early\u{1b}[2J".to_owned()];
             let text = self::text(&Predictions { notes: &notes, ..best }, 100);
-            let last = text.lines().last().unwrap();
-            assert!(last.starts_with("  Note: the recording ends early"), "{text}");
+            assert!(text.starts_with("Note: the recording ends early"), "{text}");
             assert!(!text.contains('\u{1b}'));
             let useless = Predictions { tried: &all.tried[5..], ..best };
             let text = self::text(&useless, 100);

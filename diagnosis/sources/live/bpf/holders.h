@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Who has a plain mutex for which a watched thread waits. No event tells, but glibc keeps the owner in the mutex, and
- * who waited for one has it next. It only decides whose stacks are taken while they sleep (hooks/sched.h): in a word of
- * other meaning, or a place that two ids share, there is a stack in vain, or none.
+ * who waited for one has it next. It only decides whose stacks are taken while they sleep (hooks/sched.h). If the word
+ * is no mutex, or two ids share a place, a stack is taken in vain or is missing.
  */
 #pragma once
 
@@ -15,7 +15,7 @@ struct holder {
 	__u64 since_ns;
 };
 
-/* Who waits, for the mutex of whom. */
+/* A waiter, its mutex and that mutex' owner. */
 struct waiter {
 	__u32 task;
 	__u32 process;
@@ -58,7 +58,10 @@ static __always_inline bool is_holder(const struct holder *holder, struct task_s
 	       (!holder->process || holder->process == task->tgid);
 }
 
-/* Of several mutexes the first counts, which is the outer one: it is given back last. */
+/*
+ * Of several mutexes the one that was waited for first counts, until it is given back: mostly the outer one. One is
+ * enough, since all long sleeps of a holder are told.
+ */
 static __always_inline void holds(__u32 task, __u32 process, __u64 mutex)
 {
 	struct holder *holder = holder_of(task);
@@ -83,8 +86,8 @@ static __always_inline void holds_no_more(__u32 task, __u64 mutex)
 enum { FUTEX_WAIT = 0, FUTEX_WAKE = 1, FUTEX_WAIT_BITSET = 9 };
 enum { FUTEX_PRIVATE_FLAG = 128, FUTEX_CLOCK_REALTIME = 256 };
 
-/* include/uapi/asm-generic/errno*.h */
-enum { EINTR = 4, ETIMEDOUT = 110 };
+/* include/uapi/asm-generic/errno-base.h: the word had changed before the thread slept. */
+enum { EAGAIN = 11 };
 
 /*
  * A plain mutex of glibc's: what its word is while somebody waits for it, and where behind that is the id of its owner
@@ -112,6 +115,8 @@ static __always_inline void enters_futex(__u64 address, __u32 operation, __u32 v
 		return;
 	if (bpf_probe_read_user(&owner, sizeof(owner), (const void *)(address + MUTEX_OWNER_OFFSET)))
 		return;
+	/* Another was faster than this one, which came back from waiting before. */
+	holds_no_more(own, address);
 	waiter = waiter_of(own);
 	if (!owner || owner == own || !waiter)
 		return;
@@ -120,6 +125,18 @@ static __always_inline void enters_futex(__u64 address, __u32 operation, __u32 v
 	waiter->mutex = address;
 	waiter->owner = owner;
 	holds(owner, waiter->process, address);
+}
+
+/* A task ends, and its id will be another's. */
+static __always_inline void forget_holder(__u32 task)
+{
+	struct holder *holder = holder_of(task);
+	struct waiter *waiter = waiter_of(task);
+
+	if (holder && holder->task == task)
+		holder->task = 0;
+	if (waiter && waiter->task == task)
+		waiter->task = 0;
 }
 
 /* Who comes back from waiting takes the mutex, and others may wait for it still. */
@@ -134,8 +151,8 @@ static __always_inline void leaves_futex(__s64 result)
 	if (!waiter || waiter->task != own)
 		return;
 	waiter->task = 0;
-	/* Others may wait on. */
-	if (result == -EINTR || result == -ETIMEDOUT)
+	/* After a timeout or a signal the owner has it still, and others may wait for it. */
+	if (result && result != -EAGAIN)
 		return;
 	holds_no_more(waiter->owner, waiter->mutex);
 	if (!result)

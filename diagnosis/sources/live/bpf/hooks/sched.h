@@ -77,6 +77,7 @@ static __always_inline void goes_to_sleep(struct task_struct *task, __u32 state,
 	if (stacks_over_ns == NO_STACKS)
 		return;
 	pid = task->pid;
+	/* With state 0 it yields, and does not sleep. */
 	if (!is_held_up(state) && !is_boosted(task) &&
 	    !(state && is_holder(holder_of(pid), task, pid)))
 		return;
@@ -115,14 +116,20 @@ static __always_inline void look_for_long_sleep(struct task_struct *task, __u32 
 	struct holder *holder;
 	bool is_held, holds;
 	__u64 since_ns;
+	__u32 state;
 
 	if (stacks_over_ns == NO_STACKS)
 		return;
+	state = task_state(task);
 	holder = holder_of(pid);
 	holds = is_holder(holder, task, pid);
-	is_held = is_held_up(task_state(task)) || is_boosted(task);
-	if (!holds && !is_held)
+	is_held = is_held_up(state) || is_boosted(task);
+	if (!holds && !is_held) {
+		/* It has given back meanwhile what it had as it went to sleep. */
+		if (state && due->task == pid)
+			due->due_ns = 0;
 		return;
+	}
 	if (due->due_ns && due->task == pid) {
 		since_ns = due->due_ns;
 		due->due_ns = 0;

@@ -94,5 +94,7 @@ int on_sched_process_exit(__u64 *ctx)
 {
 	struct task_struct *task = (void *)ARGUMENT(0);
 
+	if (stacks_over_ns != NO_STACKS)
+		forget_holder(task->pid);
 	return emit_of(task->pid, TAG_TASK_EXIT, 0, 0, 0);
 }
