@@ -146,7 +146,7 @@ class Record:
             elif word in ("away", "stopped") and two - one >= STOLEN_NS:
                 gaps.append((one, two))
         # A lock is held wherever its owner is, and a group is throttled as a whole.
-        self.anywhere = injection.name in ("pi", "plain", "fault", "asleep", "asleep-plain", "quota", "budget")
+        self.anywhere = injection.stretches[0] in ("held", "away")
         self.gaps = Stretches(gaps)
         # Short ones too, and wherever.
         self.ever = Stretches(all_stretches)

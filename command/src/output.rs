@@ -259,11 +259,15 @@ pub(crate) fn must_be_writable<'a>(
 
 /// What lies in a folder that is closed to others is, too.
 fn access_beside(path: &Path) -> Access {
-    let folder = match path.parent() {
+    Folder::open(folder_of(path)).and_then(|folder| folder.access()).unwrap_or(Access::Usual)
+}
+
+/// The folder that something is in.
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
-    };
-    Folder::open(folder).and_then(|folder| folder.access()).unwrap_or(Access::Usual)
+    }
 }
 
 pub(crate) fn cannot_write(path: &Path, error: &io::Error) -> Failure {
@@ -310,11 +314,9 @@ pub(crate) fn recording_folder(asked: Option<&Path>, name: &str) -> Result<PathB
 
 /// Removes the folder of a recording that nobody has a use for, with what is in it.
 pub(crate) fn discard(folder: &Path) {
-    let parent = folder.parent().filter(|parent| !parent.as_os_str().is_empty());
     let Some(name) = folder.file_name() else { return };
     // Where it cannot be removed, it stays: that is no failure of what was asked for.
-    let _ =
-        Folder::open(parent.unwrap_or(Path::new("."))).and_then(|parent| parent.remove_all(name));
+    let _ = Folder::open(folder_of(folder)).and_then(|parent| parent.remove_all(name));
 }
 
 /// Where folders of a kind go that nobody puts elsewhere: below the current one, else in the temporary one, under a

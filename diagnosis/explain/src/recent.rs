@@ -159,6 +159,7 @@ impl Recent {
             if ns > 0 && matches!(change.doing, RunState::Sleeps(_)) {
                 slept_ns = slept_ns.saturating_add(ns);
                 match places.iter_mut().find(|(stack, _)| *stack == change.stack) {
+                    _ if change.stack == NameId::NONE => {}
                     Some((_, sum_ns)) => *sum_ns = sum_ns.saturating_add(ns),
                     None => places.push((change.stack, ns)),
                 }
@@ -169,8 +170,7 @@ impl Recent {
             until_ns = change.since_ns;
         }
         let all_ns = end_ns.saturating_sub(start_ns);
-        let told = places.into_iter().filter(|(stack, _)| *stack != NameId::NONE);
-        match told.max_by_key(|(_, ns)| *ns) {
+        match places.into_iter().max_by_key(|(_, ns)| *ns) {
             Some((stack, ns)) if slept_ns >= all_ns / 2 && ns >= all_ns / 4 => stack,
             _ => NameId::NONE,
         }

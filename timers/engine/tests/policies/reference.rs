@@ -180,8 +180,7 @@ impl Reference {
             }
             _ => false,
         };
-        let wheel =
-            self.rearm == Rearm::Wheel && coarse && !arm.hard && !self.has_softirq_base();
+        let wheel = self.rearm == Rearm::Wheel && coarse && !arm.hard && !self.has_softirq_base();
         match (jiffy || wheel, self.has_softirq_base() && arm.soft && !arm.hard) {
             (true, _) => At::Jiffy,
             (_, true) => At::Soft,

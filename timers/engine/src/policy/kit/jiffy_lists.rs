@@ -216,8 +216,7 @@ impl<T, Q: Queue<Key>> JiffyLists<T, Q> {
 impl<T, Q: Queue<Key>> Policy<T> for JiffyLists<T, Q> {
     fn arm(&mut self, arm: Arm, payload: T) -> Result<Key, Full<T>> {
         let queue = self.queue(&arm, arm.expiry);
-        let course =
-            Course { queue, lane: lane(&arm), priority: self.settings.priority(&arm) };
+        let course = Course { queue, lane: lane(&arm), priority: self.settings.priority(&arm) };
         let key = self.store.arm(course, arm, payload)?;
         self.changed();
         Ok(key)
@@ -283,8 +282,7 @@ impl<T, Q: Queue<Key>> Policy<T> for JiffyLists<T, Q> {
 /// Where an expired timer goes.
 fn lane(arm: &Arm) -> u8 {
     match arm.class.kind {
-        _ if arm.hard => HARD_IRQ_LANE,
-        Kind::Precise => HARD_IRQ_LANE,
-        Kind::Coarse => SOFTIRQ_LANE,
+        Kind::Coarse if !arm.hard => SOFTIRQ_LANE,
+        _ => HARD_IRQ_LANE,
     }
 }
