@@ -5,8 +5,9 @@ use crate::model::Model;
 use crate::refusal::Refusal;
 use crate::unmodelled::ByClass;
 use std::collections::BTreeMap;
-use tardy_model::Prio;
-use tardy_sim::truth::Account;
+use tardy_model::event::{Irq, Vector};
+use tardy_model::{Culprit, Prio};
+use tardy_sim::truth::{Account, Segment};
 use tardy_sim::{Observer, START_NS, Simulation, System, ThreadAt, Throttle, Waker};
 
 /// Who loses the CPU for it is late, though nothing wakes it: since Linux 6.18 threads are held where they return to user
@@ -146,8 +147,29 @@ pub(crate) fn simulate(model: &Model, seed: u64) -> Result<Simulated, Refusal> {
     Ok(simulation.into_observer().simulated)
 }
 
-/// The same, with what made the victims late.
-pub(crate) fn simulate_with_causes(model: &Model, seed: u64) -> Result<Simulated, Refusal> {
+/// Each segment's cause, as a recording sees it: where it does not tell the ends of callbacks, what a timer's interrupt does
+/// after one counts as that.
+fn as_recorded(
+    segments: &[Segment],
+    tells_ends: bool,
+) -> impl Iterator<Item = (&'static str, u64)> {
+    const TIMER: Culprit = Culprit::Irq(Irq::Vector(Vector::LOCAL_TIMER));
+    let mut last = "";
+    segments.iter().map(move |segment| {
+        let is_rest = !tells_ends
+            && matches!(last, "callback" | "stacked_timers")
+            && (segment.cause, segment.culprit) == ("interrupts", TIMER);
+        last = if is_rest { last } else { segment.cause };
+        (last, segment.ns)
+    })
+}
+
+/// The same, with what made the victims late, as far as a recording tells it.
+pub(crate) fn simulate_with_causes(
+    model: &Model,
+    seed: u64,
+    tells_ends: bool,
+) -> Result<Simulated, Refusal> {
     /// The account is taken so often, so that it never grows large.
     const SLICES: u64 = 64;
     let system = with_seed(model, seed);
@@ -165,9 +187,9 @@ pub(crate) fn simulate_with_causes(model: &Model, seed: u64) -> Result<Simulated
         for truth in simulation.observer_mut().1.take() {
             let is_throttled = truth.segments.iter().any(|segment| segment.cause == THROTTLED);
             if truth.kind != tardy_sim::truth::Kind::Preempted || is_throttled {
-                by_class.add(truth.segments.iter().map(|segment| (segment.cause, segment.ns)));
-                for segment in truth.segments {
-                    *causes.entry(segment.cause).or_default() += segment.ns;
+                by_class.add(as_recorded(&truth.segments, tells_ends));
+                for (cause, ns) in as_recorded(&truth.segments, tells_ends) {
+                    *causes.entry(cause).or_default() += ns;
                 }
             }
         }
@@ -175,4 +197,29 @@ pub(crate) fn simulate_with_causes(model: &Model, seed: u64) -> Result<Simulated
     let mut simulated = simulation.into_observer().0.simulated;
     (simulated.causes, simulated.by_class) = (causes, by_class);
     Ok(simulated)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tardy_model::TaskId;
+
+    #[test]
+    fn what_follows_a_callback_is_part_of_it_where_its_end_is_not_told() {
+        let segment = |cause, culprit| Segment { start_ns: 0, ns: 1, cause, culprit };
+        let timer = Culprit::Irq(Irq::Vector(Vector::LOCAL_TIMER));
+        let segments = [
+            segment("interrupts", timer),
+            segment("callback", Culprit::Nobody),
+            segment("interrupts", timer),
+            segment("stacked_timers", Culprit::Nobody),
+            segment("interrupts", timer),
+            segment("own_kernel_work", Culprit::Task(TaskId(7))),
+            segment("interrupts", timer),
+        ];
+        let seen = |tells_ends| as_recorded(&segments, tells_ends).map(|(cause, _)| cause);
+        assert!(seen(true).eq(segments.iter().map(|segment| segment.cause)));
+        let of_it = ["interrupts", "callback", "callback", "stacked_timers", "stacked_timers"];
+        assert!(seen(false).eq(of_it.into_iter().chain(["own_kernel_work", "interrupts"])));
+    }
 }

@@ -238,7 +238,7 @@ impl Costs {
 
     /// Whether the source tells where a callback ends. Where it does not, a callback ends as the next one begins, and
     /// the last one as its interrupt does.
-    fn tells_ends(&self) -> bool {
+    pub(crate) fn tells_ends(&self) -> bool {
         self.of(Measured::QueueOperation).median().is_some_and(|ns| ns > 0)
     }
 
