@@ -231,6 +231,8 @@ impl<'a> Balance<'a> {
             return self.piece(stage.start_ns, until_ns, &Activity::Unknown);
         }
         let threads = self.past.threads;
+        // Whatever woke it then was no timer that is to be armed yet.
+        self.piece.by_timer = false;
         threads.between(task, stage.start_ns, until_ns, |from_ns, to_ns, change| {
             let Some((change, cpu)) = change.and_then(|it| Some((it, self.cpu(it.cpu)?))) else {
                 let is_forgotten = self.is_forgotten(task, from_ns);
@@ -251,6 +253,7 @@ impl<'a> Balance<'a> {
             self.piece.held_by = if change.doing == RunState::Runs { own } else { Culprit::Nobody };
             walk.to(to_ns, |start_ns, stop_ns, activity| self.piece(start_ns, stop_ns, activity));
         });
+        self.piece.by_timer = self.story.case.kind == WakeupKind::Timer;
     }
 
     /// Whether what a thread did is not remembered any more.
@@ -559,6 +562,7 @@ fn first_piece<'a>(case: &'a Case, stage: &Stage, visible: Visible) -> Piece<'a>
         refusal: None,
         in_section: false,
         irqs_on: visible.section_events(),
+        by_timer: case.kind == WakeupKind::Timer,
         sees_interrupts: visible.interrupts(),
         sees_hard_interrupts: visible.hard_interrupts(),
         is_past_exit: false,

@@ -217,6 +217,8 @@ pub struct Piece<'a> {
     pub in_section: bool,
     /// The stream shows that interrupts were on, while the timer's was awaited.
     pub irqs_on: bool,
+    /// A timer woke the victim for what it waits now: that timer's interrupt runs others' callbacks, too.
+    pub by_timer: bool,
     /// Interrupts and softirqs are recorded: none can run unseen in what looks like a task.
     pub sees_interrupts: bool,
     /// Interrupts are recorded, whatever is known of softirqs.

@@ -366,6 +366,7 @@ mod tests {
                         refusal,
                         in_section: is(4),
                         irqs_on: !is(4),
+                        by_timer: !is(6),
                         sees_interrupts: is(3),
                         sees_hard_interrupts: is(3) || is(4),
                         is_past_way_out: is(6),

@@ -3,7 +3,7 @@
 use super::{Rule, Weight};
 use crate::advice::Remedy;
 use crate::piece::{Doing, Phase, Piece};
-use tardy_model::{Cause, Culprit, WakeupKind};
+use tardy_model::{Cause, Culprit};
 
 /// Other callbacks of the expiry loop, each with the loop's work that led to it: those before this
 /// timer's callback, and those after it that still keep the victim from running.
@@ -28,7 +28,7 @@ impl Rule for StackedTimers {
 
     // Who was not woken by a timer was in no expiry loop's way: callbacks are interrupts to it.
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        (piece.case.kind == WakeupKind::Timer).then(|| piece.activity.culprit())
+        piece.by_timer.then(|| piece.activity.culprit())
     }
 
     fn advice(&self, weight: &Weight<'_>) -> Option<Remedy> {
