@@ -35,9 +35,9 @@ impl Rule for SoftirqWait {
         }
         let (thread, prio) = piece.case.softirq_thread;
         let runs_instead = match *piece.activity {
-            // Where no events tell of softirqs, what the thread does is its work on them.
+            // Where no events tell of softirqs, what the thread does is its work on them, and so may be what the victim does.
             Activity::Task(task, _) => {
-                task != piece.case.task && (task != thread || piece.sees_interrupts)
+                piece.sees_interrupts || (task != piece.case.task && task != thread)
             }
             Activity::Idle(_)
             | Activity::Awake(_)

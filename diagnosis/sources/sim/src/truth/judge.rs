@@ -93,7 +93,9 @@ impl Names {
         if stolen && phase != Phase::Slack {
             return ("hypervisor", Culprit::Nobody);
         }
+        // What runs before that with interrupts on is what is left of the callback before, of the same timer.
         if Phase::is_own(by, doing)
+            && (irqs_off || phase.is_in_callback())
             && !matches!(phase, Phase::Unarmed | Phase::Overslept | Phase::Slack)
             && let Some(Waker::Timer(fired)) = by
         {

@@ -427,7 +427,12 @@ impl Observer for Account {
 
 /// What a stretch of a wakeup is, beside what the CPU did.
 impl Phase {
-    /// Whether what runs is the timer's own callback.
+    /// Whether its timer's callback has begun.
+    const fn is_in_callback(self) -> bool {
+        matches!(self, Self::Callback | Self::Placing(_) | Self::Throttled(_) | Self::Runnable(_))
+    }
+
+    /// Whether what runs is the timer's own callback, of this expiry or of the one before.
     fn is_own(by: Option<Waker>, doing: Doing) -> bool {
         let Some(Waker::Timer(fired)) = by else { return false };
         matches!(
