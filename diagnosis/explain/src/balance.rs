@@ -220,7 +220,7 @@ impl<'a> Balance<'a> {
     }
 
     /// Who was to arm the timer ran, or slept: then nobody is known. While it could have run it waited as it would in a
-    /// wakeup of its own.
+    /// wakeup of its own, but that no callback was in the way of a timer that was not there.
     fn unarmed(&mut self, stage: &Stage, until_ns: u64) {
         let Case { task, armed_by, .. } = self.story.case;
         let by = if armed_by == TaskId::IDLE { task } else { armed_by };
@@ -231,7 +231,6 @@ impl<'a> Balance<'a> {
             return self.piece(stage.start_ns, until_ns, &Activity::Unknown);
         }
         let threads = self.past.threads;
-        // Whatever woke it then was no timer that is to be armed yet.
         self.piece.by_timer = false;
         threads.between(task, stage.start_ns, until_ns, |from_ns, to_ns, change| {
             let Some((change, cpu)) = change.and_then(|it| Some((it, self.cpu(it.cpu)?))) else {

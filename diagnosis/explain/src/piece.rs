@@ -217,7 +217,7 @@ pub struct Piece<'a> {
     pub in_section: bool,
     /// The stream shows that interrupts were on, while the timer's was awaited.
     pub irqs_on: bool,
-    /// A timer woke the victim for what it waits now: that timer's interrupt runs others' callbacks, too.
+    /// It is a wakeup by a timer, and that timer was armed by then: its interrupt may run others' callbacks, too.
     pub by_timer: bool,
     /// Interrupts and softirqs are recorded: none can run unseen in what looks like a task.
     pub sees_interrupts: bool,

@@ -385,6 +385,7 @@ fn of_part(
         "interrupts" => {
             let event = match first {
                 Culprit::Irq(irq) => entry_of(irq),
+                Culprit::Timer(..) => "hrtimer_expire_entry",
                 _ => "softirq_entry",
             };
             (event, format!("interrupts take {ns}: {names}."))

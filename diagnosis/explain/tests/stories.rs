@@ -448,6 +448,56 @@ stories! {
     a_sleep_that_asks_for_a_time_that_has_passed: trace::HELD_UP => "loop preempted 1200+500: cpu_contention 500 hog\n\
           loop timer 1000+801: armed_late 200 loop, cpu_contention 500 hog, armed_late 100 loop, irq_delay 1 loop";
 
+    callbacks_before_its_timer_is_armed_are_interrupts: "
+        task 7 loop watched
+        task 8 hog
+        timer 1 hrtimer_wakeup owner 7
+        timer 2 hrtimer_wakeup owner 21
+         500 0 0 switch S 7 120
+        1200 0 7 switch R 8 120
+        1300 0 8 irq+ local_timer
+        1301 0 8 expire+ 2 soft 1290 slack 0
+        1350 0 8 expire- 2
+        1351 0 8 irq- local_timer
+        1700 0 8 switch R 7 120
+        1800 0 7 arm 1 soft 1000 slack 0
+        1801 0 7 irq+ local_timer
+        1801 0 7 expire+ 2 soft 1790 slack 0
+        1811 0 7 expire- 2
+        1811 0 7 expire+ 1 soft 1000 slack 0
+        1812 0 7 waking 7 on 0 prio 120
+        1812 0 7 woken 7 on 0 prio 120
+        1813 0 7 expire- 1
+        1813 0 7 irq- local_timer
+    " => "loop preempted 1200+500: cpu_contention 100 hog, interrupts 1 local_timer, \
+          interrupts 49 thread 21 (hrtimer_wakeup), interrupts 1 local_timer, cpu_contention 349 hog\n\
+          loop timer 1000+812: armed_late 200 loop, cpu_contention 100 hog, interrupts 1 local_timer, \
+          interrupts 49 thread 21 (hrtimer_wakeup), interrupts 1 local_timer, cpu_contention 349 hog, \
+          armed_late 100 loop, irq_delay 1 loop, stacked_timers 10 thread 21 (hrtimer_wakeup), \
+          callback 1 loop (hrtimer_wakeup)";
+
+    the_thread_itself_preempts_the_softirq_of_its_next_timer: "
+        task 7 sleeper watched
+        task 15 ktimers/0 kernel
+        timer 1 hrtimer_wakeup owner 7
+           1 0 7 switch S 15 98
+         900 0 15 raise 8
+         901 0 15 softirq+ 8
+         903 0 15 expire+ 1 soft 890 slack 0
+         904 0 15 waking 7 on 0 prio 20
+         905 0 15 switch R 7 20 98
+         950 0 7 arm 1 soft 1000 slack 0
+        1050 0 7 switch S 15 98 20
+        1051 0 15 expire- 1
+        1052 0 15 expire+ 1 soft 1000 slack 0
+        1053 0 15 waking 7 on 0 prio 20
+        1054 0 15 expire- 1
+        1055 0 15 switch R 7 20 98
+    " => "sleeper timer 890+15: irq_delay 10 ktimers/0, softirq_wait 1 ktimers/0, \
+          softirq_work 2 ktimers/0 (HRTIMER), callback 2 sleeper (hrtimer_wakeup)\n\
+          sleeper timer 1000+55: softirq_wait 50 sleeper, softirq_work 1 sleeper (hrtimer_wakeup), \
+          callback 3 sleeper (hrtimer_wakeup), not_preemptible 1 ktimers/0 (HRTIMER)";
+
     a_sleep_that_another_cpu_ends_before_it_begins: "
         task 7 loop watched
         timer 1 hrtimer_wakeup owner 7

@@ -86,8 +86,8 @@ impl World {
     ) -> Result<Self, Refusal> {
         model.system.check().map_err(|error| Refusal::Meaningless(error.to_string()))?;
         let recorded = recorded(observed, &is_gone);
-        let tells_ends = observed.costs.tells_ends();
-        let base = simulate_with_causes(&model, model.system.seed, tells_ends)?;
+        let hides_ends = observed.costs.hides_ends();
+        let base = simulate_with_causes(&model, model.system.seed, hides_ends)?;
         let simulated = base.victims.figures();
         if simulated.n < WAKEUPS_MIN as u64 {
             return Err(Refusal::Unlike(format!(

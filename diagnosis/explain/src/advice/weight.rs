@@ -101,6 +101,11 @@ impl<'a> Weight<'a> {
         })
     }
 
+    /// Whether the first group is timers.
+    pub fn is_of_timers(&self) -> bool {
+        self.members().any(|member| matches!(member.who, Culprit::Timer(..)))
+    }
+
     /// Whether the first group is interrupts that CPUs send each other.
     pub fn is_sent(&self) -> bool {
         use tardy_model::event::Irq;

@@ -54,6 +54,13 @@ impl Rule for Interrupts {
                 weight.victims()
             ))
             .by(weight.leave())
+        } else if weight.is_of_timers() {
+            // They came while the thread was not waiting for its own timer: no expiry is to be moved.
+            Remedy::text(format!(
+                "{who} {takes} the CPU. Make their owners sleep less often, or keep them off these CPUs."
+            ))
+            .with(weight.move_away())
+            .by(weight.keep_away())
         } else {
             // Of vectors each CPU has its own.
             let irq = weight.irq_number()?;

@@ -349,7 +349,7 @@ mod tests {
         let refusals = [None, Some(throttled), Some(Refusal::ForcedIdle), Some(Refusal::Unknown)];
         for (phase, prio) in Phase::ALL.iter().flat_map(|phase| [(*phase, 120), (*phase, 60)]) {
             for activity in &activities {
-                for bits in 0..128u32 {
+                for bits in 0..256u32 {
                     let is = |bit: u32| bits >> bit & 1 == 1;
                     let refusal = refusals[bits as usize & 3];
                     let refusal = refusal.filter(|_| phase == Phase::Runnable);
@@ -366,7 +366,7 @@ mod tests {
                         refusal,
                         in_section: is(4),
                         irqs_on: !is(4),
-                        by_timer: !is(6),
+                        by_timer: is(7),
                         sees_interrupts: is(3),
                         sees_hard_interrupts: is(3) || is(4),
                         is_past_way_out: is(6),

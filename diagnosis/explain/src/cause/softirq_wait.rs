@@ -63,6 +63,8 @@ impl Rule for SoftirqWait {
         let first = weight.first()?;
         // Who keeps a softirq waiting that no thread runs, and an idle CPU, heed no priority.
         let is_task = matches!(first.group.kind, "task" | "kernel_task");
+        // What late threads did themselves they would have to do all the same.
+        let is_task = is_task && !weight.is_among_victims();
         let prio = match weight.highest_prio() {
             Some(prio) if prio.is_realtime() => above(prio).unwrap_or(PRIORITY),
             _ => PRIORITY,

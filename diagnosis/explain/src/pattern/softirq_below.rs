@@ -38,7 +38,8 @@ impl Pattern for SoftirqBelow {
             let Culprit::Task(task) = segment.culprit else { continue };
             let outranked = scene.prio(task).is_some_and(|prio| !prio.may_run_before(own));
             let is_switch = segment.ns < SWITCH_NS_MAX;
-            if outranked && !is_switch && !is_softirq_thread(scene, task) {
+            let is_other = task != scene.wakeup.task && !is_softirq_thread(scene, task);
+            if outranked && !is_switch && is_other {
                 evidence.at(segment.start_ns);
                 evidence.blame(&segment);
             }

@@ -121,8 +121,8 @@ fn the_storm_of_2017_is_as_it_was_measured_and_deferring_helps_as_it_did() {
     }
 }
 
-/// In two minutes no thread strays further than in that hour (by more than 30 %), the set-ups stand in their order, and with
-/// a timer thread each thread beyond T1 strays by more than one callback.
+/// In two minutes each thread strays by 40 to 130 % of what it did in that hour, the set-ups stand in their order, T4 strays
+/// further than T0 where it did, and with a timer thread those below T1 by more than one callback.
 #[test]
 fn the_staircase_strays_as_in_2005() {
     let file = file("staircase", "");
@@ -131,15 +131,12 @@ fn the_staircase_strays_as_in_2005() {
         let seen = shown(&file, policy, 120_000).seen;
         let most = |thread: usize| seen[thread].iter().max().map_or(0, |ns| ns / 1_000);
         let most: [u64; 5] = std::array::from_fn(most);
-        assert!(
-            most.iter().zip(measured).all(|(us, hour)| us * 10 <= hour * 13),
-            "{policy}: {most:?}"
-        );
+        let is_near = |(us, hour): (&u64, u64)| (hour * 4..=hour * 13).contains(&(us * 10));
+        assert!(most.iter().zip(measured).all(is_near), "{policy}: {most:?}");
         if let Some(before) = before.replace(most) {
-            assert!(
-                most.iter().zip(before).all(|(us, before)| *us * 3 <= before * 2),
-                "{policy}: {most:?}"
-            );
+            let is_earlier = |(us, before): (&u64, u64)| us * 3 <= before * 2;
+            assert!(most.iter().zip(before).all(is_earlier), "{policy}: {most:?}");
+            assert!(most[4] > most[0], "{policy}: {most:?}");
         }
         if policy == "timer-thread" {
             assert!(most[..2].iter().all(|us| *us < 500), "{most:?}");

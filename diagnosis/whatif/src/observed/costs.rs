@@ -238,8 +238,14 @@ impl Costs {
 
     /// Whether the source tells where a callback ends. Where it does not, a callback ends as the next one begins, and
     /// the last one as its interrupt does.
-    pub(crate) fn tells_ends(&self) -> bool {
+    fn tells_ends(&self) -> bool {
         self.of(Measured::QueueOperation).median().is_some_and(|ns| ns > 0)
+    }
+
+    /// Whether most callbacks that could show it end where the next one begins, or where their interrupt ends.
+    pub(crate) fn hides_ends(&self) -> bool {
+        let ends = [Measured::QueueOperation, Measured::IrqExit];
+        ends.into_iter().any(|what| self.of(what).median() == Some(0))
     }
 
     /// What tells what a wakeup takes, and what to take off that: where interrupts had more than one callback, those

@@ -93,9 +93,10 @@ impl Names {
         if stolen && phase != Phase::Slack {
             return ("hypervisor", Culprit::Nobody);
         }
-        // What runs before that with interrupts on is what is left of the callback before, of the same timer.
+        // Before its callback begins, only its being taken off the queue is its own, which has interrupts off. With
+        // interrupts on it is the rest of its last callback.
         if Phase::is_own(by, doing)
-            && (irqs_off || phase.is_in_callback())
+            && (irqs_off || phase.callback_has_begun())
             && !matches!(phase, Phase::Unarmed | Phase::Overslept | Phase::Slack)
             && let Some(Waker::Timer(fired)) = by
         {

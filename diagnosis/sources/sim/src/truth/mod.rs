@@ -428,7 +428,7 @@ impl Observer for Account {
 /// What a stretch of a wakeup is, beside what the CPU did.
 impl Phase {
     /// Whether its timer's callback has begun.
-    const fn is_in_callback(self) -> bool {
+    const fn callback_has_begun(self) -> bool {
         matches!(self, Self::Callback | Self::Placing(_) | Self::Throttled(_) | Self::Runnable(_))
     }
 
