@@ -259,9 +259,12 @@ def main():
     options = parser.parse_args()
     if options.again and not options.keep:
         parser.error("--again judges recordings that were kept: say where, by --keep")
+    names = [name for name in options.only.split(",") if name]
+    known = [case.name for case in CASES]
+    if unknown := [name for name in names if name not in known]:
+        parser.error(f"there is no case {', '.join(unknown)}: there are {', '.join(known)}")
     need_root("to record by eBPF and to run real-time threads")
     build("tardy")
-    names = [name for name in options.only.split(",") if name]
     rng = random.Random(options.seed)
     rows = []
     with tempfile.TemporaryDirectory() as temporary:
