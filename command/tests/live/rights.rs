@@ -110,6 +110,10 @@ fn a_watch_does_with_the_capabilities_of_its_unit() {
     let night = home.path().join("night");
     let cyclic = ["measure", "cyclic", "--json", "-t", "1", "-P", "50", "-i", "1ms", "-D", "60"];
     let victim = Running::start(&mut tardy(cyclic));
+    // A thread that begins while its process is looked at may be known by its number alone.
+    eventually("the thread that measures never got its name", || {
+        threads(victim.pid()).iter().any(|(name, _)| name == "cyclic-0")
+    });
     let mut command = Command::new("setpriv");
     command.args(["--no-new-privs", "--inh-caps=-all", "--bounding-set", &set, program::PATH]);
     // Everybody is later than that.
