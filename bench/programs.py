@@ -24,6 +24,14 @@ def build(*packages):
     subprocess.run(["cargo", "build", "--quiet", "--release", *names], cwd=ROOT, check=True)
 
 
+def chosen(parser, text, known, what):
+    """The names in `text`, separated by commas; a name that is not `known` is an error of whoever called."""
+    names = [name for name in text.split(",") if name]
+    if unknown := [name for name in names if name not in known]:
+        parser.error(f"there is no {what} {', '.join(unknown)}: there are {', '.join(known)}")
+    return names
+
+
 def need_root(why):
     if os.geteuid() != 0:
         sys.exit(f"{Path(sys.argv[0]).name}: needs root, {why}: sudo {' '.join(sys.argv)}")

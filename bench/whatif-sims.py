@@ -39,7 +39,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from programs import ROOT, TARDY, build
+from programs import ROOT, TARDY, build, chosen
 from simulated_changes import NotMade, made, written
 from simulated_systems import FAMILIES
 
@@ -357,9 +357,7 @@ def main():
     parser.add_argument("--truths", type=Path, help="keep truths in this folder, and use those that are there")
     parser.add_argument("--built", action="store_true", help="do not build first")
     options = parser.parse_args()
-    names = [name for name in options.only.split(",") if name] or (QUICK if options.quick else list(FAMILIES))
-    if unknown := [name for name in names if name not in FAMILIES]:
-        parser.error(f"there is no family {', '.join(unknown)}: there are {', '.join(FAMILIES)}")
+    names = chosen(parser, options.only, FAMILIES, "family") or (QUICK if options.quick else list(FAMILIES))
     if not options.built:
         build("tardy")
     options.span = 1000 if options.quick else round(options.seconds * 1000)

@@ -43,7 +43,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from programs import TARDY, build, need_root
+from programs import TARDY, build, chosen, need_root
 
 FIGURES = ["mean", "p50", "p99", "p999", "worst_percent", "max"]
 # How far one may be off to be called close.
@@ -259,10 +259,7 @@ def main():
     options = parser.parse_args()
     if options.again and not options.keep:
         parser.error("--again judges recordings that were kept: say where, by --keep")
-    names = [name for name in options.only.split(",") if name]
-    known = [case.name for case in CASES]
-    if unknown := [name for name in names if name not in known]:
-        parser.error(f"there is no case {', '.join(unknown)}: there are {', '.join(known)}")
+    names = chosen(parser, options.only, [case.name for case in CASES], "case")
     need_root("to record by eBPF and to run real-time threads")
     build("tardy")
     rng = random.Random(options.seed)

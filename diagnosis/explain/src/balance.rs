@@ -231,7 +231,7 @@ impl<'a> Balance<'a> {
             return self.piece(stage.start_ns, until_ns, &Activity::Unknown);
         }
         let threads = self.past.threads;
-        self.piece.by_timer = false;
+        let by_timer = std::mem::replace(&mut self.piece.by_timer, false);
         threads.between(task, stage.start_ns, until_ns, |from_ns, to_ns, change| {
             let Some((change, cpu)) = change.and_then(|it| Some((it, self.cpu(it.cpu)?))) else {
                 let is_forgotten = self.is_forgotten(task, from_ns);
@@ -252,7 +252,7 @@ impl<'a> Balance<'a> {
             self.piece.held_by = if change.doing == RunState::Runs { own } else { Culprit::Nobody };
             walk.to(to_ns, |start_ns, stop_ns, activity| self.piece(start_ns, stop_ns, activity));
         });
-        self.piece.by_timer = self.story.case.kind == WakeupKind::Timer;
+        self.piece.by_timer = by_timer;
     }
 
     /// Whether what a thread did is not remembered any more.

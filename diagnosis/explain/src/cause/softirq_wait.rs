@@ -61,10 +61,10 @@ impl Rule for SoftirqWait {
 
     fn advice(&self, weight: &Weight<'_>) -> Option<Remedy> {
         let first = weight.first()?;
-        // Who keeps a softirq waiting that no thread runs, and an idle CPU, heed no priority.
-        let is_task = matches!(first.group.kind, "task" | "kernel_task");
-        // What late threads did themselves they would have to do all the same.
-        let is_task = is_task && !weight.is_among_victims();
+        // Who keeps a softirq waiting that no thread runs, and an idle CPU, heed no priority; and what late threads did
+        // themselves they would have to do all the same.
+        let is_task =
+            matches!(first.group.kind, "task" | "kernel_task") && !weight.is_among_victims();
         let prio = match weight.highest_prio() {
             Some(prio) if prio.is_realtime() => above(prio).unwrap_or(PRIORITY),
             _ => PRIORITY,
