@@ -13,7 +13,8 @@ every wakeup who took most of it.
     n          delays of --truly µs or more that are the culprit's by its own record, more than half of each
     named      of those, where the culprit is the one that tardy's balance gives most time to
     cause      of those, where the cause is the one that this injection has, too
-    func.      of n, where it is named with a function of the kernel that this injection spends its time in
+    func.      of named, where it was in a function of this injection's by its own record for nearly all of the
+               delay: where that function is named
     ratio      the median of what the balance gives the culprit by what it truly had
     instead    who was named in place of it
 
@@ -161,9 +162,10 @@ class Row:
         self.instead = Counter(instead)
         self.stacks = Counter(verdict.stack[:1] for verdict in verdicts if verdict.named)
         self.causes = Counter(verdict.cause for verdict in verdicts if verdict.named)
-        functions = set(injection.functions if policy == "fifo" else ())
-        self.has_functions = bool(functions)
-        self.function = sum(verdict.named and not functions.isdisjoint(verdict.stack) for verdict in verdicts)
+        in_function = [verdict for verdict in verdicts if verdict.in_function]
+        self.has_functions = bool(injection.functions) and policy == "fifo"
+        self.in_function = len(in_function)
+        self.function = sum(not set(injection.functions).isdisjoint(verdict.stack) for verdict in in_function)
         self.ratio = median([verdict.ratio for verdict in verdicts if verdict.named])
 
     def document(self):
@@ -173,7 +175,8 @@ class Row:
             "n": self.n,
             "named": self.named,
             "cause": self.cause,
-            "function": self.function if self.has_functions else None,
+            "function": self.function,
+            "in_function": self.in_function if self.has_functions else None,
             "innermost": {" ".join(stack): n for stack, n in self.stacks.most_common(8)},
             "ratio": self.ratio,
             "instead": dict(self.instead.most_common()),
@@ -187,7 +190,7 @@ class Row:
         others = {name: n for name, n in self.causes.items() if name not in self.injection.causes[self.policy]}
         if others:
             instead += "; causes " + ", ".join(f"{n} {name}" for name, n in others.items())
-        function = f"{100 * self.function / self.n:7.2f}" if self.n and self.has_functions else "      -"
+        function = f"{100 * self.function / self.in_function:7.2f}" if self.in_function else "      -"
         counts = f"{self.injection.name:18} {self.policy:8} {self.n:6} {self.named:6}"
         return f"{counts} {share} {cause} {function} {shown(self.ratio, '6.3f')}  {instead}"
 

@@ -15,6 +15,8 @@ TRULY_NS = 200_000
 NEAR_CALL_NS = 30_000
 # A busy loop that is away for longer was not kept by an interrupt: time that the hypervisor took.
 STOLEN_NS = 100_000
+# Of what a culprit had of a delay, so much it is asleep where its delay shows in which function it sleeps.
+ASLEEP_SHARE_MIN = 0.75
 
 
 @dataclass(frozen=True)
@@ -29,10 +31,12 @@ class Injection:
     # Causes that say as much of why, by the victim's policy.
     causes: dict
     stretch_min_ns: int = 0
+    # Whether the culprit is in its functions only while it sleeps, which it writes down.
+    sleeps: bool = False
     # Whether a gap in the culprit's loop is stolen time: nobody else could have run.
     gaps_are_stolen: bool = False
     # Functions of the kernel: of a stack of the culprit's, one of them is to be in it. For victims at SCHED_FIFO alone:
-    # who waits among equals has none taken.
+    # who waits among equals has none taken. Of a culprit that waits they are there where it slept for most of the delay.
     functions: tuple = ()
     # What is later than this has a stack recorded; a page of a fast disk is there within 50 µs.
     stacks: str = "50us"
@@ -49,6 +53,8 @@ INTERRUPTS = both("interrupts", "irq_delay")
 
 # Taking memory away, and touching all of it first.
 UNMAPPING = ("unmap_vmas", "free_pgtables", "tlb_finish_mmu", "populate_vma_page_range", "faultin_page_range")
+FAULTS = ("filemap_fault",)
+SLEEPS = ("hrtimer_nanosleep", "do_nanosleep")
 
 INJECTIONS = [
     Injection("spin", ("ran",), ("inj-spin",), both("higher_priority"), gaps_are_stolen=True),
@@ -65,11 +71,9 @@ INJECTIONS = [
     Injection("tlb-remote", ("storm",), ("inj-tlb",), INTERRUPTS, rare=True),
     Injection("pi", ("held",), ("inj-owner",), both("lock")),
     Injection("plain", ("held",), ("inj-owner",), both("lock")),
-    Injection("fault", ("held",), ("inj-owner",), both("lock"), functions=("filemap_fault",), stacks="10us"),
-    Injection("asleep", ("held",), ("inj-owner",), both("lock"), functions=("hrtimer_nanosleep", "do_nanosleep")),
-    Injection(
-        "asleep-plain", ("held",), ("inj-owner",), both("lock"), functions=("hrtimer_nanosleep", "do_nanosleep")
-    ),
+    Injection("fault", ("held",), ("inj-owner",), both("lock"), sleeps=True, functions=FAULTS, stacks="10us"),
+    Injection("asleep", ("held",), ("inj-owner",), both("lock"), sleeps=True, functions=SLEEPS),
+    Injection("asleep-plain", ("held",), ("inj-owner",), both("lock"), sleeps=True, functions=SLEEPS),
 ]
 
 
@@ -121,7 +125,7 @@ class Record:
         self.truly_ns = truly_ns
         self.names, self.missed = {}, 0
         self.delays = []
-        stretches, gaps, all_stretches = defaultdict(list), [], []
+        stretches, gaps, all_stretches, slept = defaultdict(list), [], [], []
         own = injection.name == "budget"
         for line in lines:
             word, tid, *rest = line.split()
@@ -143,11 +147,14 @@ class Record:
                 if own:
                     # It is the victim as well.
                     self.delays.append(Delay(tid, self.names[tid], cpu, one, one, two))
+            elif word == "slept":
+                slept.append((one, two))
             elif word in ("away", "stopped") and two - one >= STOLEN_NS:
                 gaps.append((one, two))
         # A lock is held wherever its owner is, and a group is throttled as a whole.
         self.anywhere = injection.stretches[0] in ("held", "away")
         self.gaps = Stretches(gaps)
+        self.slept = Stretches(slept)
         # Short ones too, and wherever.
         self.ever = Stretches(all_stretches)
         everywhere = [pair for pairs in stretches.values() for pair in pairs]
@@ -159,6 +166,11 @@ class Record:
         if self.anywhere or self.remote:
             return self.everywhere
         return self.by_cpu.get(cpu, Stretches([]))
+
+    def was_asleep(self, delay):
+        """Whether the culprit slept for nearly all that it had of a delay."""
+        slept_ns = sum(length_ns(self.slept.within(*pair)) for pair in delay.covered)
+        return slept_ns >= ASLEEP_SHARE_MIN * length_ns(delay.covered)
 
     def truly_delayed(self, injection, left_out):
         """Delays of which the culprit had most and enough; why others are left out is counted."""
@@ -197,6 +209,8 @@ class Verdict:
     ratio: float | None = None
     # The functions that it names beside the culprit, the innermost first.
     stack: tuple = ()
+    # Whether one of the injection's is to be among them.
+    in_function: bool = False
 
 
 def first_of(wakeup):
@@ -252,7 +266,14 @@ class Judge:
             first, told_ns, cause = first_of(wakeup)
             ratio = told_ns / length_ns(delay.covered)
             stack = stack_of(wakeup, first)
-            yield Verdict(delay, wakeup, first, cause, self.is_named(first), ratio, stack)
+            named = self.is_named(first)
+            in_function = named and self.is_in_function(delay)
+            yield Verdict(delay, wakeup, first, cause, named, ratio, stack, in_function)
+
+    def is_in_function(self, delay):
+        if not self.injection.functions or delay.policy != "fifo":
+            return False
+        return not self.injection.sleeps or self.record.was_asleep(delay)
 
     def is_named(self, name):
         return all(word in name for word in self.words)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * A lock whose owner sleeps. inj-owner takes a PI mutex and touches pages of a file that are not in memory, each of
- * which it sleeps for, or just sleeps; the victim wants the mutex meanwhile.
+ * which it sleeps for, or just sleeps; the victim wants the mutex meanwhile. A hypervisor may bring a page while it is
+ * asked for, so that nobody sleeps: the owner writes down when it did.
  */
 #include "inject.h"
 
@@ -11,7 +12,9 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #define FOLDER "/var/tmp"
@@ -75,6 +78,35 @@ static void touch_page(struct log *log)
 /* What the owner does while it has the mutex. */
 static void (*spend)(struct log *log);
 
+static long long cpu_time_ns(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+	return time.tv_sec * NS_PER_SEC + time.tv_nsec;
+}
+
+static long times_asleep(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_THREAD, &usage);
+	return usage.ru_nvcsw;
+}
+
+static void spend_and_tell(struct log *log)
+{
+	long before = times_asleep();
+	long long ran_ns = cpu_time_ns(), begin_ns = now_ns(), end_ns;
+
+	spend(log);
+	end_ns = now_ns();
+	ran_ns = cpu_time_ns() - ran_ns;
+	/* Where in that time it slept is not known, and it is short. */
+	if (times_asleep() != before && ran_ns < end_ns - begin_ns)
+		log_add(log, "slept", sched_getcpu(), begin_ns + ran_ns, end_ns, 0);
+}
+
 static void owner(struct log *log)
 {
 	for (long round = 0; !over(); round++) {
@@ -87,7 +119,7 @@ static void owner(struct log *log)
 		pthread_mutex_lock(&mutex);
 		begin = now_ns();
 		while (now_ns() < begin + HELD_NS)
-			spend(log);
+			spend_and_tell(log);
 		log_add(log, "held", sched_getcpu(), begin, now_ns(), 0);
 		pthread_mutex_unlock(&mutex);
 	}

@@ -57,8 +57,10 @@ struct Row {
     victims: String,
     n: u64,
     named: u64,
-    /// Of those named, with a function in which the culprit really was; none where it has no such function.
-    function: Option<u64>,
+    /// Those of the named in which the culprit was in a function that it should be named with, and those where it is;
+    /// none where this injection has no such function.
+    in_function: Option<u64>,
+    function: u64,
     instead: BTreeMap<String, u64>,
 }
 
@@ -117,7 +119,7 @@ fn assert_named_first(injection: &str) {
             let told = format!("{name}: named in {blamed} wakeups, innocent of {innocent}");
             assert!(*innocent as f64 <= INNOCENT_SHARE_MAX * *blamed as f64, "{told}");
         }
-        for Row { victims, n, named, function, instead } in &found.rows {
+        for Row { victims, n, named, in_function, function, instead } in &found.rows {
             let told =
                 format!("{name}, {victims}: {named} of {n} named first, instead {instead:?}");
             eprintln!("{told}");
@@ -136,10 +138,14 @@ fn assert_named_first(injection: &str) {
             }
             assert!(*named >= of_these(NAMED_SHARE_MIN, theirs), "{told}");
             all = Share { named: all.named + named, of: all.of + theirs };
-            if let Some(function) = function {
-                let told = format!("{told}; its function is named in {function}");
-                assert!(*function >= of_these(FUNCTION_SHARE_MIN, *named), "{told}");
+            let Some(in_function) = *in_function else { continue };
+            let told = format!("{told}; its function is named in {function} of {in_function}");
+            eprintln!("{told}");
+            if in_function < DELAYS_MIN {
+                eprintln!("skipped: {told}: too few for a share");
+                continue;
             }
+            assert!(*function >= of_these(FUNCTION_SHARE_MIN, in_function), "{told}");
         }
     }
     // One row alone has to be far off for that not to be chance; all of them together less so.
