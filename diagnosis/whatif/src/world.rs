@@ -189,10 +189,9 @@ impl World {
         widening: Widening,
     ) -> Range {
         let (low, high) = covered(drawn);
-        // What the simulated system is off is taken to be off in the effect too.
-        let model = self.baseline.error[figure].min(1.0) * (becomes - was).abs();
-        let low = (low.min(becomes) - model).max(becomes * LOW_MIN);
-        let high = high.max(becomes) + model;
+        let off = off_by(self.baseline.error[figure], was, becomes);
+        let low = (low.min(becomes) / off).max(becomes * LOW_MIN);
+        let high = high.max(becomes) * off;
         let nearest = experience::NEAREST[figure];
         let widened = |below: f64, above: f64| {
             ((low / below).min(becomes / nearest), (high * above).max(becomes * nearest))
@@ -242,6 +241,12 @@ impl World {
             Moved { recorded_ns, predicted_ns, low_ns, high_ns, surer_ns: wider, narrow_ns: narrow }
         })
     }
+}
+
+/// By what factor a figure may be off where the simulated system is off by a share: by that share of the effect. The error
+/// of what a change takes away goes with it, and does not count for the little that is left.
+fn off_by(error: f64, was: f64, becomes: f64) -> f64 {
+    1.0 + error.min(1.0) * (becomes - was).abs() / becomes.max(was).max(f64::MIN_POSITIVE)
 }
 
 /// A range before and after it is widened for what checked predictions were off.
@@ -322,6 +327,16 @@ fn causes(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_error_is_one_of_the_effect_and_goes_with_what_is_removed() {
+        let off = |was, becomes| off_by(0.2, was, becomes);
+        assert!((off(100.0, 100.0) - 1.0).abs() < 1e-9, "nothing changes");
+        assert!((off(100.0, 90.0) - 1.02).abs() < 1e-9);
+        assert!((off(10.0, 20.0) * 20.0 - 22.0).abs() < 1e-9, "a fifth of what comes on top");
+        assert!(off(540.0, 22.0) < 1.2, "not a fifth of the 518 that are gone");
+        assert!(off_by(9.0, 1.0, 1e9) <= 2.0 && (off_by(0.2, 0.0, 0.0) - 1.0).abs() < 1e-9);
+    }
 
     #[test]
     fn what_is_simulated_far_too_early_is_as_unlike_as_what_is_too_late() {
