@@ -27,7 +27,7 @@ import time
 from pathlib import Path
 
 from fixes import tell
-from programs import ROOT, TARDY, build
+from programs import ROOT, TARDY, build, chosen
 
 # As short as a trial can be: only the kernel's own noise is in it.
 TRIAL = "-D 2s --rounds 12 --block 200ms"
@@ -90,14 +90,12 @@ def guest(tardy, options, program, name, folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", help="these faults, with commas between")
+    parser.add_argument("--only", default="", help="these faults, with commas between")
     parser.add_argument("--kernel", default="debian-rt", help="a kernel of `tardy vm list` with PREEMPT_RT")
     parser.add_argument("--tardy", type=Path, help="this program, instead of one that is built now")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep recordings and documents there")
     options = parser.parse_args()
-    names = options.only.split(",") if options.only else list(FAULTS)
-    if unknown := set(names) - set(FAULTS):
-        sys.exit(f"no such fault: {', '.join(sorted(unknown))}")
+    names = chosen(parser, options.only, FAULTS, "fault") or list(FAULTS)
     tardy = options.tardy.resolve() if options.tardy else TARDY
     if not options.tardy:
         build("tardy")

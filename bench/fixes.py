@@ -45,7 +45,7 @@ import time
 from pathlib import Path
 
 from inject import Skipped, hierarchies, remove_group
-from programs import ROOT, TARDY, build, need_root
+from programs import ROOT, TARDY, build, chosen, need_root
 
 # Another CPU is free.
 CPU, OTHER_CPU = 1, 0
@@ -247,7 +247,7 @@ def placebo(tardy, more, victim, tries, keep):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--only", help="these faults, with commas between")
+    parser.add_argument("--only", default="", help="these faults, with commas between")
     parser.add_argument("--placebo", type=int, metavar="TRIES", help="try one that does nothing so often, and nothing else")
     parser.add_argument("--more", default="", help="flags for tardy fix")
     parser.add_argument("--tardy", type=Path, help="this program, instead of one that is built now")
@@ -256,9 +256,8 @@ def main():
     need_root("as it records and changes policies")
     if (os.cpu_count() or 1) < 2:
         sys.exit("needs two CPUs")
-    names = arguments.only.split(",") if arguments.only else [name for name, *_ in FAULTS]
-    if unknown := set(names) - {name for name, *_ in FAULTS}:
-        sys.exit(f"no such fault: {', '.join(sorted(unknown))}")
+    known = [name for name, *_ in FAULTS]
+    names = chosen(parser, arguments.only, known, "fault") or known
     tardy = arguments.tardy.resolve() if arguments.tardy else TARDY
     if not arguments.tardy:
         build("tardy")

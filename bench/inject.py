@@ -42,7 +42,7 @@ from collections import Counter
 from pathlib import Path
 
 from injected import INJECTIONS, TRULY_NS, Judge, Record
-from programs import PATIENCE_SECONDS, ROOT, TARDY, beside, build, median, need_root, shown
+from programs import PATIENCE_SECONDS, ROOT, TARDY, beside, build, chosen, median, need_root, shown
 
 SOURCES = ROOT / "bench/inject"
 GROUP = "tardy-inject"
@@ -278,7 +278,7 @@ def main():
     )
     cpus = sorted(os.sched_getaffinity(0))
     parser.add_argument("--seconds", type=float, default=10, help="of each injection")
-    parser.add_argument("--only", type=lambda text: text.split(","), help="these injections")
+    parser.add_argument("--only", default="", help="these injections, with commas between")
     parser.add_argument("--cpu", type=int, default=cpus[-1], help="where the victims are")
     parser.add_argument("--truly", type=int, default=TRULY_NS // 1000, help="µs that count as a delay")
     parser.add_argument("--failures", type=int, default=0, help="tell so many of each injection in full")
@@ -293,9 +293,7 @@ def main():
         sys.exit("inject.py: needs two CPUs")
     args.other_cpu = next(cpu for cpu in cpus if cpu != args.cpu)
     known = {injection.name: injection for injection in INJECTIONS}
-    wanted = args.only or list(known)
-    if unknown := [name for name in wanted if name not in known]:
-        parser.error(f"no injection {unknown[0]}; there are {', '.join(known)}")
+    wanted = chosen(parser, args.only, known, "injection") or list(known)
     if args.tardy is None:
         build("tardy")
         args.tardy = TARDY
