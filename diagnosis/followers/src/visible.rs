@@ -121,7 +121,7 @@ impl Visible {
 
     /// Whether no interrupt and no softirq can run unseen inside what looks like a task.
     pub fn interrupts(self) -> bool {
-        self.hard_interrupts() && (self.has(SoftirqBegin::TAG) || self.has(SoftirqEnd::TAG))
+        self.hard_interrupts() && self.has(SoftirqBegin::TAG)
     }
 
     /// Whether no CPU can go to sleep once more unseen.
@@ -172,7 +172,7 @@ mod tests {
         assert!(!visible.interrupts() && !visible.section_events() && !visible.migrations());
         visible.saw(IrqBegin::TAG);
         assert!(!visible.interrupts(), "softirqs may run unseen");
-        visible.saw(SoftirqEnd::TAG);
+        visible.saw(SoftirqBegin::TAG);
         visible.saw_irq(Irq::Vector(Vector::CALL_FUNCTION));
         assert!(!visible.interrupts(), "a device's may run unseen");
         visible.saw_irq(Irq::Line(45, NameId::NONE));
@@ -180,6 +180,13 @@ mod tests {
         visible.saw(Migrate::TAG);
         visible.saw(SectionBegin::TAG);
         assert!(visible.section_events() && visible.migrations());
+    }
+
+    #[test]
+    fn the_ends_of_softirqs_alone_do_not_show_who_ran_before_them() {
+        let mut visible = Visible::default();
+        visible.told(Recorded { kinds: 1 << IrqBegin::TAG | 1 << SoftirqEnd::TAG });
+        assert!(visible.hard_interrupts() && !visible.interrupts());
     }
 
     #[test]
