@@ -42,7 +42,7 @@ impl Predicted {
             apart: self.apart.as_ref(),
             notes: &[],
             tried: &self.tried,
-            shown: Shown::All,
+            shown: Shown::IN_REPORTS,
         }
     }
 }

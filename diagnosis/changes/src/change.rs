@@ -165,13 +165,15 @@ impl Change {
 }
 
 /// Why changes cannot be made together: two of them are one change of the same threads, and the second would be all that
-/// is left.
+/// is left; or one removes the threads that another is for.
 #[must_use]
 pub fn clash(changes: &[Change]) -> Option<String> {
-    let is_same =
-        |one: &Change, other: &Change| one.name() == other.name() && one.whom == other.whom;
+    let removes = |change: &Change| change.name() == "remove";
+    let clashes = |one: &Change, other: &Change| {
+        one.whom == other.whom && (one.name() == other.name() || removes(one) || removes(other))
+    };
     changes.iter().enumerate().find_map(|(at, one)| {
-        let other = changes[..at].iter().find(|other| is_same(one, other))?;
+        let other = changes[..at].iter().find(|other| clashes(one, other))?;
         Some(format!("{other} and {one} cannot be made together: name one of them"))
     })
 }
@@ -259,7 +261,7 @@ mod tests {
             ("slack(victim)=1ns", "timer slack 1ns for the late threads"),
             ("remove(hackbench)", "without hackbench"),
             ("affinity(irq 24)=0,2", "irq 24 on CPU 0,2 only"),
-            ("more(storm)=30", "30 more threads like storm"),
+            ("more(storm)=30", "30 more of storm"),
             ("slower(hog)=0.5", "hog with intervals 0.5 times as long"),
             ("no-theft", "a host that takes no time"),
         ] {
@@ -280,6 +282,10 @@ mod tests {
             super::clash(&written.iter().map(|text| read(text)).collect::<Vec<_>>())
         };
         assert!(clash(&["affinity(victim)=0", "prio(victim)=fifo:1", "affinity(hog)=0"]).is_none());
+        assert!(clash(&["remove(hog)", "prio(victim)=fifo:1", "timers=deferred"]).is_none());
+        for gone in [["remove(hog)", "more(hog)=3"], ["prio(hog)=other", "remove(hog)"]] {
+            assert!(clash(&gone).unwrap().contains("cannot be made together"));
+        }
         let said = clash(&["affinity(victim)=0", "thp=never", "affinity(victim)=1"]).unwrap();
         assert!(said.starts_with("affinity(victim)=0 and affinity(victim)=1"), "{said}");
     }

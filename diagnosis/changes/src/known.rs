@@ -79,7 +79,7 @@ pub const KNOWN: &[About] = &[
         Target::Group,
         Form::Bandwidth,
         "cpu-max(victim)=off",
-        "cpu.max of {of}: {to}",
+        "cpu.max {to} for {of}",
         "the CPU bandwidth of a control group (cpu.max)",
     ),
     known(
@@ -103,7 +103,7 @@ pub const KNOWN: &[About] = &[
         Target::System,
         Form::Word,
         "epp=performance",
-        "energy preference: {to}",
+        "energy preference {to}",
         "the energy performance preference of all CPUs",
     ),
     known(
@@ -111,7 +111,7 @@ pub const KNOWN: &[About] = &[
         Target::System,
         Form::Word,
         "governor=performance",
-        "frequency governor: {to}",
+        "frequency governor {to}",
         "the frequency governor of all CPUs",
     ),
     known(
@@ -143,7 +143,7 @@ pub const KNOWN: &[About] = &[
         Target::System,
         Form::OneOf(&["on", "off"]),
         "khugepaged=off",
-        "khugepaged: {to}",
+        "khugepaged {to}",
         "khugepaged compacts memory to make huge pages",
     ),
     known(
@@ -151,7 +151,7 @@ pub const KNOWN: &[About] = &[
         Target::Threads,
         Form::Number,
         "more(storm)=30",
-        "{to} more threads like {of}",
+        "{to} more of {of}",
         "this many more threads of the same kind",
     ),
     known(
@@ -167,7 +167,7 @@ pub const KNOWN: &[About] = &[
         Target::System,
         Form::OneOf(&["none", "voluntary", "lazy", "full", "rt"]),
         "preempt=full",
-        "preemption model: {to}",
+        "preemption model {to}",
         "the kernel's preemption model",
     ),
     known(
@@ -191,7 +191,7 @@ pub const KNOWN: &[About] = &[
         Target::System,
         Form::Bandwidth,
         "rt-runtime=off",
-        "bandwidth limit of real-time threads: {to}",
+        "bandwidth limit {to} for real-time threads",
         "the bandwidth of real-time threads (sched_rt_runtime_us in sched_rt_period_us)",
     ),
     known(
@@ -215,7 +215,7 @@ pub const KNOWN: &[About] = &[
         Target::Group,
         Form::OneOf(&["on", "off"]),
         "swap(victim)=off",
-        "swapping of {of}: {to}",
+        "swapping {to} for {of}",
         "memory of a control group is swapped out (memory.swap.max)",
     ),
     known(
@@ -231,7 +231,7 @@ pub const KNOWN: &[About] = &[
         Target::System,
         Form::OneOf(&["always", "madvise", "never"]),
         "thp=madvise",
-        "transparent huge pages: {to}",
+        "transparent huge pages {to}",
         "which memory gets transparent huge pages",
     ),
     known(
@@ -239,7 +239,7 @@ pub const KNOWN: &[About] = &[
         Target::System,
         Form::OneOf(&["on", "off"]),
         "timer-migration=off",
-        "timer migration: {to}",
+        "timer migration {to}",
         "timers of idle CPUs are armed on busy ones",
     ),
     known(
@@ -247,7 +247,7 @@ pub const KNOWN: &[About] = &[
         Target::System,
         Form::Word,
         "timers=softirq",
-        "timer policy: {to}",
+        "timer policy {to}",
         "the kernel's timer policy: which timers expire in which context",
     ),
     known(
@@ -271,7 +271,7 @@ pub const KNOWN: &[About] = &[
         Target::System,
         Form::OneOf(&["on", "off"]),
         "watchdog=off",
-        "watchdogs: {to}",
+        "watchdogs {to}",
         "the detectors of soft and hard lockups",
     ),
     known(

@@ -87,11 +87,22 @@ pub(crate) fn of_others(changes: &[Change], class: Class) -> Widening {
     of_figure(changes, class, if is_checked { OTHERS } else { MEAN })
 }
 
+/// Together changes are known no better than that of them which is known worst.
 fn of_figure(changes: &[Change], class: Class, figure: usize) -> Widening {
-    let names: Vec<&str> = changes.iter().map(Change::name).collect();
+    let none = Widening { below: 1.0, above: 1.0, surer: (1.0, 1.0) };
+    changes.iter().map(|change| of_kind(change.name(), class, figure)).fold(none, |all, one| {
+        Widening {
+            below: all.below.max(one.below),
+            above: all.above.max(one.above),
+            surer: (all.surer.0.max(one.surer.0), all.surer.1.max(one.surer.1)),
+        }
+    })
+}
+
+fn of_kind(name: &str, class: Class, figure: usize) -> Widening {
     let all = LINES.iter().filter(|line| (line.class, line.figure) == (class, figure));
     let all: Vec<&Line> = all.collect();
-    let of_kind = all.iter().copied().filter(|line| names.contains(&line.kind));
+    let of_kind = all.iter().copied().filter(|line| line.kind == name);
     let of_kind: Vec<&Line> = of_kind.collect();
     let lines = if of_kind.len() >= KIND_MIN { of_kind } else { all.clone() };
     let times = |end: fn(&Line) -> f64| {
@@ -200,6 +211,20 @@ mod tests {
         let [mean, ..] = widening(std::slice::from_ref(&change), Class::Live);
         assert!((mean.above - quantile(above, COVERAGE).exp()).abs() < 1e-9);
         assert!(mean.surer.1 > mean.above, "{mean:?}");
+    }
+
+    #[test]
+    fn changes_together_are_known_no_better_than_each() {
+        let known = |texts: &[&str]| {
+            let changes: Vec<Change> = texts.iter().map(|text| text.parse().unwrap()).collect();
+            widening(&changes, Class::Live)
+        };
+        let (one, other) = (known(&["slack(victim)=1ns"]), known(&["remove(storm)"]));
+        let both = known(&["slack(victim)=1ns", "remove(storm)"]);
+        for ((one, other), both) in one.iter().zip(other).zip(both) {
+            assert!(both.above >= one.above.max(other.above), "{one:?}, {other:?}, {both:?}");
+            assert!(both.surer.0 >= one.surer.0.max(other.surer.0), "{one:?}, {other:?}, {both:?}");
+        }
     }
 
     #[test]

@@ -39,7 +39,7 @@ fn middle(bin: usize) -> f64 {
 }
 
 /// Counts of one block.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 struct Block {
     counts: Vec<u32>,
     n: u64,
@@ -54,14 +54,14 @@ impl Default for Block {
 }
 
 /// Latenesses by block of time.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Blocks {
     blocks: Vec<Block>,
     span_ns: u64,
 }
 
 /// Means by block of time, of those of whom nothing else is asked: how many, and how late in all, ns.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Means {
     blocks: [(u64, u64); BLOCKS],
     span_ns: u64,

@@ -53,8 +53,19 @@ pub enum Refusal {
     /// The change has no meaning there.
     #[error("{0}")]
     Meaningless(String),
+    /// It is so already.
+    #[error("{0}")]
+    Already(&'static str),
+    /// The simulation goes the same way with it and without it.
+    #[error("it changes nothing in the simulated system")]
+    NoEffect,
+    /// It makes more of something that is hardly simulated.
+    #[error(
+        "the simulation shows hardly anything of how these threads delay the late ones ({0} % of the recorded lateness)"
+    )]
+    Unexplored(u8),
     /// It is one that can be done and not predicted.
-    #[error("{0} is possible, but tardy cannot simulate it")]
+    #[error("tardy cannot simulate {0}")]
     Unpredicted(&'static str),
 }
 

@@ -26,6 +26,13 @@ pub(crate) struct Simulated {
     pub(crate) by_class: ByClass,
 }
 
+impl Simulated {
+    /// Whether everybody is as late as in another simulation.
+    pub(crate) fn is_as(&self, other: &Self) -> bool {
+        self.victims == other.victims && self.others == other.others
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Is {
     Other,

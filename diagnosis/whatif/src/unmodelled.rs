@@ -50,6 +50,11 @@ const LONGER: f64 = 1.5;
 /// Shorter parts make no tail.
 const PART_NS_MIN: u64 = 5_000;
 
+/// Whether two causes are the same, or take the place of each other.
+pub(crate) fn are_alike(one: &str, other: &str) -> bool {
+    one == other || class(one).is_some_and(|it| class(other) == Some(it))
+}
+
 fn class(cause: &str) -> Option<usize> {
     CLASSES.iter().position(|causes| causes.contains(&cause))
 }

@@ -9,10 +9,10 @@ use crate::observed::Observed;
 use crate::predict::{COVERAGE, Moved, Others, WAKEUPS_MIN, recorded};
 use crate::refusal::Refusal;
 use crate::simulate::{Simulated, simulate, simulate_with_causes};
-use crate::unmodelled::Unmodelled;
+use crate::unmodelled::{Unmodelled, are_alike};
 use std::collections::BTreeMap;
 use tardy_changes::Change;
-use tardy_model::Segment;
+use tardy_model::{Segment, TaskId};
 use tardy_sim::{Entity, Stream};
 
 /// Where mean and median are off by this factor, whichever way, nothing is said.
@@ -35,13 +35,21 @@ const QUANTILES: [f64; 6] = [0.0, 0.5, 0.99, 0.999, 0.99, 0.999];
 /// Figures that are no further apart than by this factor may be one that nothing has changed.
 const SAME: f64 = 1.1;
 
-/// Where mean, median and 99.9 % are in [`Figures::all`].
+/// Where figures are in [`Figures::all`].
 const MEAN: usize = 0;
 const MEDIAN: usize = 1;
-const TAIL: usize = 3;
+const P99: usize = 2;
+const P999: usize = 3;
+const TAIL: usize = P999;
+const WORST: usize = 4;
 
 /// No range reaches further down than to this share of what is predicted, before it is widened.
 const LOW_MIN: f64 = 0.1;
+
+/// Of who is to blame for so much of all lateness, more cannot be predicted where the simulation has less than that part of
+/// it.
+const EXPLORED_FROM: f64 = 0.1;
+const EXPLORED_MIN: f64 = 0.5;
 
 /// Times that blocks are drawn anew.
 const DRAWS: usize = 200;
@@ -74,6 +82,8 @@ pub(crate) struct World {
     unmodelled: Unmodelled,
     rest: Blocks,
     pub(crate) base: Simulated,
+    /// For how much of the recorded lateness threads are to blame, by cause, ns.
+    blamed: BTreeMap<(&'static str, TaskId), u64>,
     pub(crate) baseline: Baseline,
 }
 
@@ -112,6 +122,7 @@ impl World {
             }
         }
         let (unmodelled, rest) = Unmodelled::of(observed, &base.by_class, &is_gone);
+        let blamed = blamed(observed, &is_gone);
         let causes = causes(observed, &base, is_gone);
         let (recorded_figures, left_out) = (recorded.figures(), observed.near_missing);
         let baseline = Baseline {
@@ -122,7 +133,7 @@ impl World {
             causes,
             waking_is_assumed: model.assumes_waking,
         };
-        Ok(Self { model, recorded, unmodelled, rest, base, baseline })
+        Ok(Self { model, recorded, unmodelled, rest, base, blamed, baseline })
     }
 
     /// The changed system, simulated.
@@ -130,12 +141,21 @@ impl World {
         let mut model = self.model.clone();
         let mut prices = Vec::new();
         let mut removes = Vec::new();
+        let mut already = None;
         for change in changes {
+            self.has_explored(change)?;
             let known =
                 change::predicted(change).ok_or_else(|| Refusal::Unpredicted(change.name()))?;
             removes.extend(known.removes(change, &self.model));
-            known.apply(change, &mut model)?;
-            prices.push(known.price_of(change));
+            match known.apply(change, &mut model) {
+                Ok(()) => prices.push(known.price_of(change)),
+                // Beside another one it may be so already, whichever comes first.
+                Err(Refusal::Already(what)) => already = Some(what),
+                Err(why) => return Err(why),
+            }
+        }
+        if let (true, Some(what)) = (prices.is_empty(), already) {
+            return Err(Refusal::Already(what));
         }
         model.system.check().map_err(|error| Refusal::Meaningless(error.to_string()))?;
         let simulated = simulate(&model, model.system.seed)?;
@@ -150,7 +170,36 @@ impl World {
         removes.push(change::blames(model.away()));
         let unmodelled =
             self.unmodelled.left(|segment| removes.iter().any(|removes| removes(segment)));
+        if simulated.is_as(&self.base) && unmodelled == self.unmodelled.left(|_| false) {
+            return Err(Refusal::NoEffect);
+        }
         Ok(With { simulated, unmodelled, prices })
+    }
+
+    /// Of whom there is to be more has to delay the victims in the simulation as in the recording: of an error nobody can
+    /// say how it grows.
+    fn has_explored(&self, change: &Change) -> Result<(), Refusal> {
+        let tasks = change::multiplied(change, &self.model);
+        let mut recorded: BTreeMap<&str, f64> = BTreeMap::new();
+        for ((cause, task), ns) in &self.blamed {
+            if tasks.contains(task) {
+                *recorded.entry(cause).or_default() += *ns as f64;
+            }
+        }
+        let all_ns = self.baseline.recorded.mean_ns * self.baseline.recorded.n as f64;
+        let simulated_ns = |cause: &str| {
+            let alike = self.base.causes.iter().filter(|(other, _)| are_alike(cause, other));
+            alike.map(|(_, ns)| *ns as f64).sum::<f64>()
+        };
+        let missed = recorded.into_iter().filter(|(cause, ns)| {
+            *ns >= EXPLORED_FROM * all_ns && simulated_ns(cause) < EXPLORED_MIN * ns
+        });
+        match missed.map(|(_, ns)| ns).fold(0.0, f64::max) {
+            missed_ns if missed_ns > 0.0 => {
+                Err(Refusal::Unexplored((100.0 * missed_ns / all_ns).round() as u8))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Blocks drawn anew, so often; the same each time.
@@ -233,13 +282,14 @@ impl World {
         let whole = figures(&all_blocks());
         let drawn: Vec<[f64; 6]> = self.draws().map(|blocks| figures(&blocks)).collect();
         let recorded = self.baseline.recorded.all();
-        std::array::from_fn(|at| {
+        let moved = std::array::from_fn(|at| {
             let (recorded_ns, predicted_ns) = (recorded[at], whole[at]);
             let drawn = drawn.iter().map(|figures| figures[at]);
             let Range { narrow, wide: (low_ns, high_ns), wider } =
                 self.range(at, (recorded_ns, predicted_ns), drawn, widening[at]);
             Moved { recorded_ns, predicted_ns, low_ns, high_ns, surer_ns: wider, narrow_ns: narrow }
-        })
+        });
+        in_order(moved)
     }
 }
 
@@ -247,6 +297,31 @@ impl World {
 /// of what a change takes away goes with it, and does not count for the little that is left.
 fn off_by(error: f64, was: f64, becomes: f64) -> f64 {
     1.0 + error.min(1.0) * (becomes - was).abs() / becomes.max(was).max(f64::MIN_POSITIVE)
+}
+
+/// Figures of which none can be above the next.
+const ORDERED: [[usize; 2]; 3] = [[MEDIAN, P99], [P99, P999], [P99, WORST]];
+
+/// Ranges are made figure by figure. But where the median is at least so late, p99 is too; and where p99 is at most so late,
+/// the median is.
+fn in_order(mut moved: [Moved; 6]) -> [Moved; 6] {
+    for [lower, upper] in ORDERED {
+        let below = moved[lower];
+        let above = &mut moved[upper];
+        let at_least = |low_ns: f64, other_ns: f64| low_ns.max(other_ns.min(above.predicted_ns));
+        let low_ns = at_least(above.low_ns, below.low_ns);
+        let surer_ns = at_least(above.surer_ns.0, below.surer_ns.0);
+        (above.low_ns, above.surer_ns.0) = (low_ns, surer_ns);
+    }
+    for [lower, upper] in ORDERED.into_iter().rev() {
+        let above = moved[upper];
+        let below = &mut moved[lower];
+        let at_most = |high_ns: f64, other_ns: f64| high_ns.min(other_ns.max(below.predicted_ns));
+        let high_ns = at_most(below.high_ns, above.high_ns);
+        let surer_ns = at_most(below.surer_ns.1, above.surer_ns.1);
+        (below.high_ns, below.surer_ns.1) = (high_ns, surer_ns);
+    }
+    moved
 }
 
 /// A range before and after it is widened for what checked predictions were off.
@@ -293,6 +368,22 @@ fn are_unlike(was: &Figures, is: &Figures) -> bool {
     let (mean, median) = (off(was.mean_ns, is.mean_ns), off(was.p50_ns, is.p50_ns));
     let is_invented = is.mean_ns >= MEAN_UNLIKE_MIN * was.mean_ns.max(1.0);
     mean.min(median) >= UNLIKE_MIN || median >= MEDIAN_UNLIKE_MIN || is_invented
+}
+
+/// Which threads are to blame for how much, by cause, ns.
+fn blamed(
+    observed: &Observed,
+    is_gone: impl Fn(&Segment) -> bool,
+) -> BTreeMap<(&'static str, TaskId), u64> {
+    let mut blamed = BTreeMap::new();
+    let segments = observed.wakeups.iter().flat_map(|wakeup| wakeup.segments.iter());
+    for segment in segments.filter(|segment| !is_gone(segment)) {
+        if let Some(task) = change::blamed(segment) {
+            let ns: &mut u64 = blamed.entry((segment.cause.0, task)).or_default();
+            *ns = ns.saturating_add(segment.ns);
+        }
+    }
+    blamed
 }
 
 /// Shares of the causes, as recorded and as simulated.

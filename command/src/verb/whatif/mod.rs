@@ -98,8 +98,11 @@ impl WhatIfVerb {
         let changes = self.changes(&whatif);
         let tried = prediction::try_all(&whatif, &observed, &changes, self.jobs, &self.output);
         drop(share);
-        let all = self.text.full || !self.change.is_empty();
-        let shown = if all { Shown::All } else { Shown::Helping(SHOWN) };
+        let shown = match (self.change.is_empty(), self.text.full) {
+            (false, _) => Shown::Asked,
+            (true, true) => Shown::All,
+            (true, false) => Shown::Helping(SHOWN),
+        };
         let (baseline, apart) = (whatif.baseline(), whatif.baseline_apart());
         let predictions = Predictions { baseline, apart, notes: &notes, tried: &tried, shown };
         self.tell(&predictions)?;

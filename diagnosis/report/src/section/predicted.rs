@@ -100,6 +100,7 @@ fn sentences(predictions: Result<Predictions<'_>, &Refusal>) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::fixture;
+    use crate::whatif::Shown;
     use crate::whatif::fixture::with_predictions;
 
     fn both(data: &Data<'_>) -> (String, String) {
@@ -126,7 +127,9 @@ mod tests {
             with_predictions(|predictions| {
                 let mut baseline = predictions.baseline.clone();
                 baseline.error[P99] = 0.65;
-                let predictions = Predictions { baseline: &baseline, apart: None, ..predictions };
+                let shown = Shown::IN_REPORTS;
+                let predictions =
+                    Predictions { baseline: &baseline, apart: None, shown, ..predictions };
                 let (text, _) = both(&Data { predictions: Some(Ok(predictions)), ..*data });
                 assert!(text.contains("Nothing is predicted by itself, because the simulation misses the recorded p99 by 65 %"), "{text}");
                 assert!(!text.contains("None of the") && text.contains("off by 65 %"), "{text}");

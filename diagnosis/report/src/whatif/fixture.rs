@@ -63,7 +63,7 @@ pub(super) fn tried(change: &str, becomes: f64, spread: f64, price: &'static str
 
 pub(crate) fn with_predictions<R>(test: impl FnOnce(Predictions<'_>) -> R) -> R {
     let baseline = baseline();
-    let nobody = Refusal::Nobody("pipewire".to_owned());
+    let nobody = Refusal::Nobody("thread or program called pipewire".to_owned());
     let refused = Tried {
         changes: vec!["remove(pipewire)".parse().unwrap()],
         prediction: Err(nobody),

@@ -15,8 +15,9 @@ pub use text::whatif_text;
 
 use tardy_whatif::{Baseline, Prediction, Tried};
 
-/// What is over predictions, wherever they are.
+/// What is over predictions, wherever they are, and over those of changes that somebody asked for.
 pub(crate) const HEADING: &str = "Predicted: what would help";
+const HEADING_ASKED: &str = "Predicted";
 
 /// The best that a report shows.
 const BEST: usize = 3;
@@ -48,10 +49,17 @@ pub struct Predictions<'a> {
 /// Which changes are shown by themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
-    /// All: somebody asked for them.
+    /// All that were tried.
     All,
+    /// All: somebody asked for them by name.
+    Asked,
     /// As many at most of those that are predicted to help; the rest is named.
     Helping(usize),
+}
+
+impl Shown {
+    /// In a report, beside all else.
+    pub const IN_REPORTS: Self = Self::Helping(BEST);
 }
 
 impl<'a> Predictions<'a> {
@@ -67,7 +75,7 @@ impl<'a> Predictions<'a> {
     /// no advice.
     fn shown(&self) -> Vec<&'a Tried> {
         match self.shown {
-            Shown::All => self.tried.iter().collect(),
+            Shown::All | Shown::Asked => self.tried.iter().collect(),
             Shown::Helping(_) if !self.is_ground() => Vec::new(),
             Shown::Helping(count) => self.tried.iter().filter(|it| helps(it)).take(count).collect(),
         }
@@ -81,6 +89,9 @@ impl<'a> Predictions<'a> {
             ..=ERROR_LARGE => None,
             ..=ERROR_MAX => {
                 Some(format!("Take these figures as a direction, not as numbers: {off}."))
+            }
+            _ if !matches!(self.shown, Shown::Helping(_)) => {
+                Some(format!("Do not rely on these figures: {off}."))
             }
             _ => Some(format!("Nothing is predicted by itself, because {off}.")),
         }
@@ -183,6 +194,8 @@ mod tests {
         let no_ground = with_error(0.6);
         let predictions = Predictions { apart: Some(&no_ground), ..predictions };
         assert!(shown(predictions).is_empty() && predictions.best().next().is_none());
-        assert!(predictions.warning().unwrap().starts_with("Nothing is predicted by itself"));
+        let warning = |shown| Predictions { shown, ..predictions }.warning().unwrap();
+        assert!(warning(Shown::Helping(3)).starts_with("Nothing is predicted by itself"));
+        assert!(warning(Shown::All).starts_with("Do not rely on these figures"));
     }
 }

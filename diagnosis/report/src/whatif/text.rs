@@ -1,13 +1,13 @@
 //! Predictions in a terminal.
 
 use super::cells::{Cell, HEADS, InShort, MEAN_OF_WORST, cells, in_short, names, percent};
-use super::{GAIN_MIN, HEADING, Predictions, Shown, helps};
+use super::{GAIN_MIN, HEADING, HEADING_ASKED, Predictions, Shown, helps};
 use crate::clean::cut;
 use crate::text::{Align, Table, Terminal};
 use crate::units::{count, counted, duration_mean};
 use std::fmt::Write as _;
 use std::io::{self, Write};
-use tardy_whatif::{Prediction, Tried};
+use tardy_whatif::{Figures, Prediction, Tried};
 
 /// Causes that are compared.
 const CAUSES_SHOWN: usize = 4;
@@ -31,8 +31,9 @@ pub fn whatif_text(
             writeln!(out, "{line}")?;
         }
     }
-    writeln!(out, "{}", terminal.bold(HEADING))?;
-    if let ([one], Shown::All) = (predictions.tried, predictions.shown)
+    let heading = if predictions.shown == Shown::Asked { HEADING_ASKED } else { HEADING };
+    writeln!(out, "{}", terminal.bold(heading))?;
+    if let ([one], Shown::Asked) = (predictions.tried, predictions.shown)
         && let Ok(prediction) = &one.prediction
     {
         paragraph(&answer(one, prediction), width, out)?;
@@ -41,9 +42,10 @@ pub fn whatif_text(
         shown.iter().filter_map(|tried| Some((*tried, tried.prediction.as_ref().ok()?)));
     ranking(predicted, width, terminal, out)?;
     let mut sentences: Vec<String> = Vec::new();
+    let recorded = &predictions.baseline.recorded;
     let any = shown.iter().any(|tried| tried.prediction.is_ok());
     sentences.extend(predictions.warning().filter(|_| any || !predictions.is_ground()));
-    sentences.extend(shown.iter().flat_map(|tried| remarks(tried)));
+    sentences.extend(shown.iter().flat_map(|tried| remarks(tried, recorded)));
     sentences.extend(others(predictions, shown.len()));
     sentences.extend(any.then(super::ranges));
     for sentence in sentences {
@@ -224,9 +226,12 @@ pub(crate) fn ranking<'a>(
 }
 
 /// What is to be said of one in words.
-fn remarks(tried: &Tried) -> Vec<String> {
+fn remarks(tried: &Tried, recorded: &Figures) -> Vec<String> {
     let name = crate::clean::clean(&tried.name());
-    let bound = tried.bound.map(|bound| {
+    let gains = |best: &Figures| {
+        best.p99_ns < recorded.p99_ns || best.worst_percent_ns < recorded.worst_percent_ns
+    };
+    let bound = tried.bound.filter(|bound| gains(&bound.best)).map(|bound| {
         format!(
             "at best p99 {} and {MEAN_OF_WORST} {}",
             duration_mean(bound.best.p99_ns),
@@ -239,7 +244,9 @@ fn remarks(tried: &Tried) -> Vec<String> {
         }
         (Err(why), None) => vec![format!("{name}: not known, because {why}.")],
         (Ok(prediction), _) if prediction.is_unsure => {
-            vec![format!("{name}: its effect is smaller than the error of the simulation.")]
+            vec![format!(
+                "{name}: its predicted effect is smaller than the error of the simulation."
+            )]
         }
         (Ok(prediction), _) => {
             vec![format!("{name} costs: {}.", prediction.prices.join("; "))]
@@ -280,7 +287,7 @@ mod tests {
     #[test]
     fn one_change_is_answered_first_and_what_would_not_help_is_only_named() {
         with_predictions(|all| {
-            let one = Predictions { tried: &all.tried[..1], ..all };
+            let one = Predictions { tried: &all.tried[..1], shown: Shown::Asked, ..all };
             let text = text(&one, 100);
             let lines: Vec<&str> = text.lines().collect();
             assert!(lines[1].starts_with("  With timer slack 1ns"), "{text}");

@@ -43,6 +43,11 @@ pub(crate) trait Predicted: Sync {
         self.price()
     }
 
+    /// Whether there is more of what they do with it.
+    fn multiplies(&self, _change: &Change) -> bool {
+        false
+    }
+
     /// Which segments of a lateness go with it, where it does no more than remove some.
     fn removes(&self, _change: &Change, _model: &Model) -> Option<Removes> {
         None
@@ -97,12 +102,24 @@ pub(crate) fn candidates(model: &Model, suspects: &Suspects) -> Vec<Change> {
 
 /// Segments for which a thread of a set is to blame.
 pub(crate) fn blames(tasks: HashSet<TaskId>) -> Removes {
-    Box::new(move |segment| match segment.culprit {
+    Box::new(move |segment| blamed(segment).is_some_and(|task| tasks.contains(&task)))
+}
+
+/// The thread that is to blame for a segment, where one is.
+pub(crate) fn blamed(segment: &Segment) -> Option<TaskId> {
+    match segment.culprit {
         Culprit::Task(task) | Culprit::TaskOrInterrupt(task) | Culprit::Timer(_, task) => {
-            tasks.contains(&task)
+            Some(task)
         }
-        _ => false,
-    })
+        _ => None,
+    }
+}
+
+/// The ids of the threads of which there is more with a change.
+pub(crate) fn multiplied(change: &Change, model: &Model) -> HashSet<TaskId> {
+    let multiplies = predicted(change).is_some_and(|known| known.multiplies(change));
+    let places = if multiplies { places(change, model).unwrap_or_default() } else { Vec::new() };
+    tasks(model, &places)
 }
 
 /// The ids of threads by their places.

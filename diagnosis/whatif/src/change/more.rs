@@ -80,6 +80,10 @@ impl Predicted for More {
         Ok(())
     }
 
+    fn multiplies(&self, _: &Change) -> bool {
+        true
+    }
+
     fn price(&self) -> &'static str {
         "it is more load"
     }

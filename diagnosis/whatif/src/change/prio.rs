@@ -8,7 +8,7 @@ use tardy_changes::{Change, PRIORITY_ADVISED, Scheduling};
 use tardy_sim::{Kernel, Policy, Softirqs};
 
 /// The timer slack of an ordinary thread that nobody changed (`INIT_TASK` in `init/init_task.c`).
-const DEFAULT_SLACK_NS: u64 = 50_000;
+pub(super) const DEFAULT_SLACK_NS: u64 = 50_000;
 
 pub(super) struct Prio;
 
@@ -43,7 +43,7 @@ impl Predicted for Prio {
         if changed {
             return Ok(());
         }
-        Err(Refusal::Meaningless("those threads have that policy already".to_owned()))
+        Err(Refusal::Already("those threads have that policy already"))
     }
 
     fn price(&self) -> &'static str {
@@ -73,7 +73,10 @@ impl Predicted for Prio {
             suspects.names(role) && realtime(thread.policy) >= highest.max(1)
         });
         let above = above.map(|(_, thread)| realtime(thread.policy)).max();
-        if let Some(above) = above.filter(|above| highest > 0 && *above >= highest && *above < 98) {
+        let is_advised_too = |above: u8| highest > 0 || above >= PRIORITY_ADVISED;
+        if let Some(above) =
+            above.filter(|above| *above >= highest && *above < 98 && is_advised_too(*above))
+        {
             found.push(format!("prio(victim)=fifo:{}", above + 1));
         }
         let of_name = |name: &str| {

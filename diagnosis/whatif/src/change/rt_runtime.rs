@@ -29,6 +29,15 @@ impl Predicted for RtRuntime {
         "a real-time thread that spins locks everybody else out"
     }
 
+    fn price_of(&self, change: &Change) -> &'static str {
+        match change.bandwidth_ns() {
+            Some(_) => {
+                "real-time threads are stopped for the rest of a period where they have used that up"
+            }
+            None => self.price(),
+        }
+    }
+
     fn removes(&self, change: &Change, _: &Model) -> Option<Removes> {
         change.bandwidth_ns().is_none().then(|| -> Removes {
             Box::new(|segment| segment.culprit == Culprit::Setting(Setting::RtBandwidth))

@@ -24,13 +24,20 @@ impl Predicted for Slack {
         if changed {
             return Ok(());
         }
-        Err(Refusal::Meaningless(
-            "those threads are real-time or have that slack already".to_owned(),
-        ))
+        Err(Refusal::Already("those threads are real-time or have that slack already"))
     }
 
     fn price(&self) -> &'static str {
         "timers fire in more interrupts of their own"
+    }
+
+    fn price_of(&self, change: &Change) -> &'static str {
+        match change.time_ns() {
+            Some(ns) if ns > super::prio::DEFAULT_SLACK_NS => {
+                "those threads are woken later, by up to that"
+            }
+            _ => self.price(),
+        }
     }
 
     fn removes(&self, change: &Change, model: &Model) -> Option<Removes> {

@@ -96,8 +96,19 @@ impl Predicted for Slower {
         Err(Refusal::Meaningless("those threads do not wait for timers of their own".to_owned()))
     }
 
+    fn multiplies(&self, change: &Change) -> bool {
+        change.number().is_some_and(|times| times < 1.0)
+    }
+
     fn price(&self) -> &'static str {
-        "their work takes longer"
+        "what they do is done less often"
+    }
+
+    fn price_of(&self, change: &Change) -> &'static str {
+        match change.number() {
+            Some(times) if times < 1.0 => "it is more load",
+            _ => self.price(),
+        }
     }
 }
 

@@ -115,8 +115,11 @@ pub(crate) struct Draft {
     /// How often it gave the CPU away, and how many of the two threads were fair ones then, in all.
     given_away: u64,
     fair_ones: u64,
-    /// How often it asked for a time that had passed.
+    /// How often it asked for a time that had passed, and how often right after another such time.
     passed: usize,
+    passed_again: usize,
+    /// Whether the last time that it asked for had passed.
+    has_passed: bool,
     /// How often it left out times of its grid.
     left_out: usize,
     /// Which steps are sleeps until an absolute time, and how far that was from where it was asked for.
@@ -190,7 +193,9 @@ impl Draft {
         let is_told = !is_relative && arm.soft_ns <= now_ns;
         let asked = Asked { soft_ns: arm.soft_ns, after_ns, is_relative, is_told };
         self.slack_ns = Some(arm.slack_ns.into());
+        let passed_before = std::mem::replace(&mut self.has_passed, is_told);
         if is_told {
+            self.passed_again += usize::from(passed_before);
             // Mostly it does not sleep for that, but it would have, had nobody held it up.
             self.passed += 1;
             self.run_ends();
@@ -370,9 +375,12 @@ impl Draft {
     }
 
     /// Whether it leaves out what has passed, rather than to catch up with it one after the other. Who reckons its next
-    /// time before its work may be held up in that, and then asks for a time that has passed, once.
+    /// time before its work may be held up in that, and then asks for a time that has passed, once. Who asks for one after the
+    /// other catches up, however rarely it is that late.
     pub(crate) fn skips_passed(&self) -> bool {
-        self.passed * PASSED_SHARE <= self.sleeps || self.left_out * 2 >= self.passed
+        let catches_up = self.passed_again > self.left_out;
+        let is_rare = self.passed * PASSED_SHARE <= self.sleeps;
+        !catches_up && (is_rare || self.left_out * 2 >= self.passed)
     }
 
     /// The CPU to which it is bound, as far as that shows: it ran there alone, or has done so for most of the time. A
@@ -607,7 +615,11 @@ mod tests {
             _ => None,
         });
         assert_eq!(untils.collect::<Vec<u64>>(), [2_000, 3_000, 4_000, 5_000]);
-        assert_eq!((draft.sleeps, draft.passed), (2, 2));
+        assert_eq!((draft.sleeps, draft.passed, draft.passed_again), (2, 2, 1));
+        draft.sleeps = 1_000;
+        assert!(!draft.skips_passed(), "it catches up, if rarely");
+        draft.left_out = 5;
+        assert!(draft.skips_passed());
         assert_eq!(draft.is_due(9_000), None, "whoever wakes it next is not its timer");
     }
 

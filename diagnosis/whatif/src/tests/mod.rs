@@ -289,19 +289,70 @@ program = [{ sleep = "100ms" }, { run = "2us" }]
 }
 
 #[test]
+fn one_that_catches_up_does_so_however_rarely_it_is_late() {
+    let rare = r#"
+[[thread]]
+name = "rare"
+cpus = [0]
+policy = "fifo:60"
+program = [{ sleep = "exponential 400ms" }, { run = "exponential 3ms" }]
+"#;
+    let known = Known::of(&system(&format!("policy = \"fifo:50\"\n{GRID}"), rare));
+    let whatif = WhatIf::new(&known.observed(), &kernel(&known.system)).unwrap();
+    let (was, is) = (whatif.baseline().recorded, whatif.baseline().simulated);
+    assert!(was.max_ns > 3e6, "{was:?}");
+    assert!((is.mean_ns / was.mean_ns - 1.0).abs() < 0.1, "{is:?}, recorded {was:?}");
+}
+
+#[test]
+fn more_of_what_is_hardly_simulated_is_refused() {
+    let io = r#"
+[[thread]]
+name = "io"
+cpus = [0]
+program = [{ sleep = "exponential 20ms" }, { kernel = "exponential 800us" }]
+"#;
+    let text = system(&format!("policy = \"fifo:50\"\n{GRID}"), io);
+    let known = Known::of(&text.replace("\"full\"", "\"voluntary\""));
+    let whatif = WhatIf::new(&known.observed(), &kernel(&known.system)).unwrap();
+    let ask = |change: &str| whatif.predict(&[change.parse().unwrap()]);
+    for change in ["more(io)=3", "slower(io)=0.2"] {
+        let why = ask(change).unwrap_err().to_string();
+        assert!(why.contains("hardly anything of how these threads delay"), "{change}: {why}");
+    }
+    assert!(ask("remove(io)").is_ok() && ask("slower(io)=2").is_ok());
+}
+
+#[test]
+fn a_change_that_is_so_already_is_none_beside_another() {
+    let known = Known::of(&system(GRID, &hog(0, "policy = \"fifo:60\"")));
+    let whatif = WhatIf::new(&known.observed(), &kernel(&known.system)).unwrap();
+    let ask = |texts: [&str; 2]| {
+        let changes: Vec<Change> = texts.iter().map(|text| text.parse().unwrap()).collect();
+        whatif.predict(&changes).unwrap().figures[0].predicted_ns
+    };
+    let one = ask(["prio(victim)=fifo:70", "slack(victim)=1ns"]);
+    let other = ask(["slack(victim)=1ns", "prio(victim)=fifo:70"]);
+    assert!((one / other - 1.0).abs() < 1e-9, "{one}, {other}");
+    let offered: Vec<String> = whatif.candidates().iter().map(ToString::to_string).collect();
+    assert!(offered.contains(&"prio(victim)=fifo:61".to_owned()), "{offered:?}");
+}
+
+#[test]
 fn what_a_recording_does_not_tell_is_refused() {
     let known = Known::of(&system(GRID, &hog(0, "")));
     let observed = known.observed();
     let whatif = WhatIf::new(&observed, &kernel(&known.system)).unwrap();
     for (change, why) in [
         ("preempt=full", "no events of when threads are in the kernel"),
-        ("prio(nobody)=fifo:1", "there is no nobody in it"),
+        ("prio(nobody)=fifo:1", "there is no thread or program called nobody in it"),
         ("remove(victim)", "without the victim nothing is late"),
         ("affinity(hog)=7", "the machine has 2 CPUs, and not 7"),
         ("isolate=0-1", "no CPU would be left for the others"),
         ("remove(irq 9)", "there is no interrupt 9 in it"),
         ("timers=nope", "there are the timer policies"),
         ("prio(hog)=other", "those threads have that policy already"),
+        ("rt-runtime=off", "it changes nothing in the simulated system"),
         ("cpu-max(victim)=off", "only a bound is possible"),
         ("no-theft", "no theft was recorded"),
     ] {
