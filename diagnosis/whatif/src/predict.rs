@@ -178,6 +178,10 @@ impl WhatIf {
     pub fn predict(&self, changes: &[Change]) -> Result<Prediction, Refusal> {
         let widening = experience::widening(changes, self.class);
         let with = self.whole.with(changes)?;
+        // Without thefts nothing changes by their end.
+        if self.whole.is_unchanged(&with) {
+            return Err(Refusal::NoEffect);
+        }
         let figures = self.whole.moved(&with, &widening);
         let apart = match &self.apart {
             None => None,

@@ -170,10 +170,12 @@ impl World {
         removes.push(change::blames(model.away()));
         let unmodelled =
             self.unmodelled.left(|segment| removes.iter().any(|removes| removes(segment)));
-        if simulated.is_as(&self.base) && unmodelled == self.unmodelled.left(|_| false) {
-            return Err(Refusal::NoEffect);
-        }
         Ok(With { simulated, unmodelled, prices })
+    }
+
+    /// Whether a changed system is as it was.
+    pub(crate) fn is_unchanged(&self, with: &With) -> bool {
+        with.simulated.is_as(&self.base) && with.unmodelled == self.unmodelled.left(|_| false)
     }
 
     /// Of whom there is to be more has to delay the victims in the simulation as in the recording: of an error nobody can

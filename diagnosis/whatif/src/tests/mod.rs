@@ -324,6 +324,25 @@ program = [{ sleep = "exponential 20ms" }, { kernel = "exponential 800us" }]
 }
 
 #[test]
+fn what_a_host_takes_is_told_apart_and_its_end_is_an_answer() {
+    let text = system(GRID, "");
+    let stolen =
+        text.replace("[kernel]", "theft = { every = \"20ms\", length = \"1ms\" }\n\n[kernel]");
+    let known = Known::of(&stolen);
+    let whatif = WhatIf::new(&known.observed(), &kernel(&known.system)).unwrap();
+    assert!(whatif.baseline_apart().is_some());
+    let p99 = |change: &str| {
+        let prediction = whatif.predict(&[change.parse().unwrap()]).unwrap();
+        (prediction.figures[2].predicted_ns, prediction.own()[2].predicted_ns)
+    };
+    let truly = truth(&Known::of(&text), 9).p99_ns;
+    let (no_theft, _) = p99("no-theft");
+    assert!((no_theft / truly - 1.0).abs() < OFF_MAX[1], "{no_theft}, truly {truly}");
+    let (whole, apart) = p99("slack(victim)=1ns");
+    assert!(apart < truly && whole > 3.0 * truly, "{whole}, apart {apart}");
+}
+
+#[test]
 fn a_change_that_is_so_already_is_none_beside_another() {
     let known = Known::of(&system(GRID, &hog(0, "policy = \"fifo:60\"")));
     let whatif = WhatIf::new(&known.observed(), &kernel(&known.system)).unwrap();
