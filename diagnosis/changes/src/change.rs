@@ -262,7 +262,7 @@ mod tests {
             ("remove(hackbench)", "without hackbench"),
             ("affinity(irq 24)=0,2", "irq 24 on CPU 0,2 only"),
             ("more(storm)=30", "30 more of storm"),
-            ("slower(hog)=0.5", "hog with intervals 0.5 times as long"),
+            ("slower(hog)=0.5", "intervals of hog 0.5 times as long"),
             ("no-theft", "a host that takes no time"),
         ] {
             assert_eq!(read(written).in_words(), said);

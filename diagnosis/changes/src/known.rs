@@ -207,7 +207,7 @@ pub const KNOWN: &[About] = &[
         Target::ThreadsOrIrq,
         Form::Number,
         "slower(irq 24)=2",
-        "{of} with intervals {to} times as long",
+        "intervals of {of} {to} times as long",
         "threads or an interrupt do what they do this many times less often (0.5: twice as often)",
     ),
     known(
