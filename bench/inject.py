@@ -163,8 +163,7 @@ class Row:
         self.stacks = Counter(verdict.stack[:1] for verdict in verdicts if verdict.named)
         self.causes = Counter(verdict.cause for verdict in verdicts if verdict.named)
         in_function = [verdict for verdict in verdicts if verdict.in_function]
-        self.has_functions = bool(injection.functions) and policy == "fifo"
-        self.in_function = len(in_function)
+        self.in_function = len(in_function) if injection.has_functions(policy) else None
         self.function = sum(not set(injection.functions).isdisjoint(verdict.stack) for verdict in in_function)
         self.ratio = median([verdict.ratio for verdict in verdicts if verdict.named])
 
@@ -176,7 +175,7 @@ class Row:
             "named": self.named,
             "cause": self.cause,
             "function": self.function,
-            "in_function": self.in_function if self.has_functions else None,
+            "in_function": self.in_function,
             "innermost": {" ".join(stack): n for stack, n in self.stacks.most_common(8)},
             "ratio": self.ratio,
             "instead": dict(self.instead.most_common()),

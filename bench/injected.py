@@ -43,6 +43,9 @@ class Injection:
     # Whether only real delays by it exist at all, or few, so that a short run may have none.
     rare: bool = False
 
+    def has_functions(self, policy):
+        return bool(self.functions) and policy == "fifo"
+
 
 def both(*causes):
     return {"fifo": causes, "ordinary": causes}
@@ -271,9 +274,8 @@ class Judge:
             yield Verdict(delay, wakeup, first, cause, named, ratio, stack, in_function)
 
     def is_in_function(self, delay):
-        if not self.injection.functions or delay.policy != "fifo":
-            return False
-        return not self.injection.sleeps or self.record.was_asleep(delay)
+        has_functions = self.injection.has_functions(delay.policy)
+        return has_functions and (not self.injection.sleeps or self.record.was_asleep(delay))
 
     def is_named(self, name):
         return all(word in name for word in self.words)

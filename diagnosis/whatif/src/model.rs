@@ -258,17 +258,7 @@ impl Model {
         };
         let found: Vec<usize> =
             (0..self.roles.len()).filter(|at| is_it(&self.roles[*at])).collect();
-        if found.is_empty() { Err(Refusal::Nobody(in_words(whom))) } else { Ok(found) }
-    }
-}
-
-/// Whom nobody is, as one would say it.
-fn in_words(whom: &Whom) -> String {
-    match whom {
-        Whom::Victim => "late thread".to_owned(),
-        Whom::Id(id) => format!("thread or process {id}"),
-        Whom::Name(name) => format!("thread or program called {name}"),
-        Whom::Irq(line) => format!("interrupt {line}"),
+        if found.is_empty() { Err(Refusal::nobody(whom)) } else { Ok(found) }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Why something cannot be told from a recording.
 
+use tardy_changes::Whom;
+
 /// Why, in words that end "cannot be told from this recording, because …".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
@@ -67,6 +69,18 @@ pub enum Refusal {
     /// It is one that can be done and not predicted.
     #[error("tardy cannot simulate {0}")]
     Unpredicted(&'static str),
+}
+
+impl Refusal {
+    /// Nobody is meant by that.
+    pub(crate) fn nobody(whom: &Whom) -> Self {
+        Self::Nobody(match whom {
+            Whom::Victim => "late thread".to_owned(),
+            Whom::Id(id) => format!("thread or process {id}"),
+            Whom::Name(name) => format!("thread or program called {name}"),
+            Whom::Irq(line) => format!("interrupt {line}"),
+        })
+    }
 }
 
 /// Of fewer wakeups it is chance how often they come.

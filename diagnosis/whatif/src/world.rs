@@ -372,14 +372,22 @@ fn are_unlike(was: &Figures, is: &Figures) -> bool {
     mean.min(median) >= UNLIKE_MIN || median >= MEDIAN_UNLIKE_MIN || is_invented
 }
 
+/// The recorded segments that are not gone.
+fn there(
+    observed: &Observed,
+    is_gone: impl Fn(&Segment) -> bool,
+) -> impl Iterator<Item = &Segment> {
+    let segments = observed.wakeups.iter().flat_map(|wakeup| wakeup.segments.iter());
+    segments.filter(move |segment| !is_gone(segment))
+}
+
 /// Which threads are to blame for how much, by cause, ns.
 fn blamed(
     observed: &Observed,
     is_gone: impl Fn(&Segment) -> bool,
 ) -> BTreeMap<(&'static str, TaskId), u64> {
     let mut blamed = BTreeMap::new();
-    let segments = observed.wakeups.iter().flat_map(|wakeup| wakeup.segments.iter());
-    for segment in segments.filter(|segment| !is_gone(segment)) {
+    for segment in there(observed, is_gone) {
         if let Some(task) = change::blamed(segment) {
             let ns: &mut u64 = blamed.entry((segment.cause.0, task)).or_default();
             *ns = ns.saturating_add(segment.ns);
@@ -395,8 +403,7 @@ fn causes(
     is_gone: impl Fn(&Segment) -> bool,
 ) -> Vec<(String, f64, f64)> {
     let mut shares: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
-    let segments = observed.wakeups.iter().flat_map(|wakeup| wakeup.segments.iter());
-    for segment in segments.filter(|segment| !is_gone(segment)) {
+    for segment in there(observed, is_gone) {
         shares.entry(segment.cause.0).or_default().0 += segment.ns as f64;
     }
     // A recording without all interrupts cannot tell one from the other.

@@ -20,7 +20,7 @@ use crate::model::Model;
 use crate::refusal::Refusal;
 use crate::suspects::Suspects;
 use std::collections::HashSet;
-use tardy_changes::Change;
+use tardy_changes::{Change, Whom};
 use tardy_model::{Culprit, Segment, TaskId};
 use tardy_sim::Arrival;
 
@@ -153,7 +153,7 @@ fn arrivals(
         keeps(arrival)
     });
     if !found {
-        return Err(Refusal::Nobody(format!("interrupt {line}")));
+        return Err(Refusal::nobody(&Whom::Irq(line)));
     }
     model.system.workload.outside.arrivals = arrivals.into();
     Ok(())

@@ -105,10 +105,7 @@ impl Predicted for Slower {
     }
 
     fn price_of(&self, change: &Change) -> &'static str {
-        match change.number() {
-            Some(times) if times < 1.0 => "it is more load",
-            _ => self.price(),
-        }
+        if self.multiplies(change) { super::more::More.price() } else { self.price() }
     }
 }
 
